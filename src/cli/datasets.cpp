@@ -36,6 +36,11 @@ nlohmann::json as_json(const DatasetRecord& record) {
                        {"columns", std::move(columns)},
                        {"added", record.added}};
   if (!record.cleaned_of.empty()) shown["cleaned_of"] = record.cleaned_of;
+  if (record.cubes)
+    shown["cubes"] = {{"count", record.rows},
+                      {"height", record.cubes->height},
+                      {"width", record.cubes->width},
+                      {"channels", record.cubes->channels}};
   return shown;
 }
 
@@ -79,6 +84,12 @@ ExitCode show_dataset(const DatasetsCommand& command) {
       {"content", record.fingerprint},
       {"added", record.added},
       {"store", store.place()}};
+  if (record.cubes)
+    lines.push_back(
+        {"cubes",
+         fmt::format("{} of {} x {} pixels with {}", human_count(static_cast<std::uint64_t>(record.rows)),
+                     record.cubes->height, record.cubes->width,
+                     counted(static_cast<std::uint64_t>(record.cubes->channels), "channel"))});
   if (!record.cleaned_of.empty()) lines.push_back({"cleaned copy of", record.cleaned_of});
   std::string text = aligned(lines) + "\nColumns\n";
   std::vector<std::vector<std::string>> columns;

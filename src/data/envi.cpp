@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <system_error>
 
@@ -47,11 +49,16 @@ fs::path numbers_beside(const fs::path& header, const std::string& shown) {
       shown, printable(stem.filename().string()));
 }
 
-fs::path header_beside(const fs::path& numbers, const std::string& shown) {
+std::optional<fs::path> find_header_beside(const fs::path& numbers) {
   for (const char* ending : {".hdr", ".HDR"}) {
     if (const fs::path file = numbers.string() + ending; is_plain_file(file)) return file;
     if (const fs::path file = fs::path(numbers).replace_extension(ending); is_plain_file(file)) return file;
   }
+  return std::nullopt;
+}
+
+fs::path header_beside(const fs::path& numbers, const std::string& shown) {
+  if (const std::optional<fs::path> header = find_header_beside(numbers)) return *header;
   refuse("{}: there is no ENVI header beside it, such as {}", shown,
          printable(fs::path(numbers).replace_extension(".hdr").filename().string()));
 }
@@ -139,6 +146,17 @@ bool is_envi_name(const fs::path& file) {
   const std::string ending = lower_case(file.extension().string());
   return ending == ".hdr" ||
          (!ending.empty() && std::ranges::find(envi_endings, ending) != envi_endings.end());
+}
+
+std::optional<fs::path> envi_header_of(const fs::path& numbers) {
+  const std::string ending = lower_case(numbers.extension().string());
+  if (std::ranges::find(envi_endings, ending) == envi_endings.end()) return std::nullopt;
+  const std::optional<fs::path> header = find_header_beside(numbers);
+  if (!header) return std::nullopt;
+  std::array<char, 4> start{};
+  std::ifstream(*header, std::ios::binary).read(start.data(), start.size());
+  if (std::string_view(start.data(), start.size()) != "ENVI") return std::nullopt;
+  return header;
 }
 
 EnviCube envi_cube(const fs::path& file, CubeProcessing processing, const std::string& shown) {

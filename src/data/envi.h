@@ -38,6 +38,9 @@ EnviHeader parse_envi_header(const std::string& text, const std::string& shown);
 // Whether a name ends as headers or files of numbers in this form do.
 bool is_envi_name(const std::filesystem::path& file);
 
+// Of a file that is called as files of numbers are: its header, where one lies beside it.
+std::optional<std::filesystem::path> envi_header_of(const std::filesystem::path& numbers);
+
 struct EnviCube {
   StoredArray array;  // [lines, samples, bands]
   EnviHeader header;

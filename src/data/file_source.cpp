@@ -12,6 +12,7 @@
 #include "base/hashed_file.h"
 #include "base/text.h"
 #include "data/download.h"
+#include "data/envi.h"
 #include "data/file_format.h"
 #include "data/kept_downloads.h"
 #include "data/source_reader.h"
@@ -206,6 +207,10 @@ void FileReader::look_at_file() {
     hashed_.emplace(file_);
     opened_ = hashed_->stamp();
   }
+  if (config_.format == SourceFormat::automatic && keeps_file_ == nullptr)
+    if (const std::optional<fs::path> header = envi_header_of(file_))
+      refuse("'{}' holds the numbers of a cube in ENVI form, not rows; give its header, '{}'", description_,
+             fs::path(description_).replace_filename(header->filename()).string());
   config_.format = told_format(config_.format, name_, file_);
   if (has_images() && (keeps_file_ != nullptr))
     refuse(

@@ -59,6 +59,11 @@ json shown_dataset(const DatasetRecord& record) {
             {"columns", std::move(columns)},
             {"added", record.added}};
   if (!record.cleaned_of.empty()) view["cleaned_of"] = record.cleaned_of;
+  if (record.cubes)
+    view["cubes"] = {{"count", record.rows},
+                     {"height", record.cubes->height},
+                     {"width", record.cubes->width},
+                     {"channels", record.cubes->channels}};
   return view;
 }
 

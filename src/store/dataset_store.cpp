@@ -58,6 +58,17 @@ std::vector<std::pair<std::string, std::string>> columns_in(const std::string& t
   return named;
 }
 
+std::optional<CubesOnRecord> cubes_in(const std::optional<std::string>& text, const std::string& id) {
+  if (!text) return std::nullopt;
+  const json cubes = json::parse(*text, nullptr, false);
+  const auto size = [&](const char* name) -> std::int64_t {
+    if (!cubes.is_object() || !cubes.contains(name) || !cubes.at(name).is_number_unsigned())
+      refuse("the record of dataset {} is damaged: the size of its cubes cannot be read", printable(id));
+    return cubes.at(name).get<std::int64_t>();
+  };
+  return CubesOnRecord{size("height"), size("width"), size("channels")};
+}
+
 DatasetRecord record_in(const WrittenRow& row) {
   DatasetRecord record;
   record.id = row.at(0).value_or("");
@@ -69,6 +80,7 @@ DatasetRecord record_in(const WrittenRow& row) {
   record.columns = columns_in(row.at(5).value_or(""), record.id);
   record.added = row.at(6).value_or("");
   record.cleaned_of = row.at(7).value_or("");
+  record.cubes = cubes_in(row.at(8), record.id);
   return record;
 }
 
@@ -80,7 +92,7 @@ DatasetRecord record_in(const WrittenRow& row) {
 }
 
 constexpr const char* select_datasets =
-    "SELECT id, source, name, rows, fingerprint, columns, added, cleaned_of FROM stoker_datasets";
+    "SELECT id, source, name, rows, fingerprint, columns, added, cleaned_of, cubes FROM stoker_datasets";
 
 }  // namespace
 
@@ -109,11 +121,16 @@ void DatasetStore::add(const DatasetRecord& dataset) {
   Transaction all(database);
   // Somebody else may put the same id on record at this moment: who comes second waits, and adds nothing.
   const auto added = database.run(
-      "INSERT INTO stoker_datasets (id, source, name, rows, fingerprint, columns, added, cleaned_of) VALUES "
-      "($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (id) DO NOTHING RETURNING id",
+      "INSERT INTO stoker_datasets (id, source, name, rows, fingerprint, columns, added, cleaned_of, "
+      "cubes) VALUES "
+      "($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (id) DO NOTHING RETURNING id",
       {dataset.id, text(settings_of_source(dataset.source)), dataset.name, std::to_string(dataset.rows),
        dataset.fingerprint, text(columns), dataset.added,
-       dataset.cleaned_of.empty() ? std::nullopt : std::optional(dataset.cleaned_of)});
+       dataset.cleaned_of.empty() ? std::nullopt : std::optional(dataset.cleaned_of),
+       dataset.cubes ? std::optional(text({{"height", dataset.cubes->height},
+                                           {"width", dataset.cubes->width},
+                                           {"channels", dataset.cubes->channels}}))
+                     : std::nullopt});
   if (added.empty()) refuse_id_taken(dataset.id, place());
   all.commit();
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,13 @@
 #include "store/records.h"
 
 namespace stoker {
+
+// What the cubes of a dataset are; there are as many as rows.
+struct CubesOnRecord {
+  std::int64_t height = 0;
+  std::int64_t width = 0;
+  std::int64_t channels = 0;
+};
 
 // A dataset on record: where its rows come from, and what they were when it was put there.
 struct DatasetRecord {
@@ -21,6 +29,7 @@ struct DatasetRecord {
   std::vector<std::pair<std::string, std::string>> columns;  // names and types
   std::string added;                                         // when, in UTC
   std::string cleaned_of;                                    // the id of what this is a cleaned copy of
+  std::optional<CubesOnRecord> cubes;  // where the rows are cubes; older records do not tell
 };
 
 // A record that cannot be read, and why.

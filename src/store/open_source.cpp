@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "data/cubes.h"
 #include "data/joined_datasets.h"
 #include "data/standard_input.h"
 #include "data/url_secrets.h"
@@ -106,6 +107,7 @@ DatasetRecord record_of(const std::string& id, const SourceConfig& given, const 
   record.rows = table.rows();
   for (const Preview::Column& column : preview(table).columns)
     record.columns.emplace_back(column.name, column.type);
+  if (table.cubes) record.cubes = {table.cubes->height(), table.cubes->width(), table.cubes->channels()};
   record.added = time_stamp_utc();
   return record;
 }

@@ -23,7 +23,7 @@ using database::Transaction;
 using database::WritableDatabase;
 
 // Each brings the tables from one version to the next.
-constexpr std::array<const char*, 16> migrations{
+constexpr std::array<const char*, 17> migrations{
     "CREATE TABLE stoker_datasets (id TEXT PRIMARY KEY, source TEXT NOT NULL, name TEXT NOT NULL, rows "
     "BIGINT NOT "
     "NULL, fingerprint TEXT NOT NULL, columns TEXT NOT NULL, added TEXT NOT NULL)",
@@ -60,7 +60,8 @@ constexpr std::array<const char*, 16> migrations{
     "CREATE INDEX stoker_jobs_by_run ON stoker_jobs (run)",
     "CREATE INDEX stoker_jobs_in_line ON stoker_jobs (state, priority DESC, number)",
     "CREATE INDEX stoker_jobs_by_owner ON stoker_jobs (owner, number)",
-    "CREATE TABLE stoker_service (id TEXT NOT NULL, data TEXT NOT NULL)"};
+    "CREATE TABLE stoker_service (id TEXT NOT NULL, data TEXT NOT NULL)",
+    "ALTER TABLE stoker_datasets ADD COLUMN cubes TEXT"};
 constexpr const char* variable_of_store = "STOKER_STORE";
 constexpr const char* schema_table = "stoker_schema";
 // Of the lock by which those who would change the tables of PostgreSQL wait for each other.

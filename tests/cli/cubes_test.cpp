@@ -113,6 +113,10 @@ TEST(CubesOfADocument, ArePutOnRecordAndComeBackAsCubes) {
   EXPECT_EQ(cubes["count"], 3);
   EXPECT_EQ(cubes["sight"]["width"], 3);
   EXPECT_EQ(cubes["sight"]["mask"], json({0, 1, 0, 0, 2, 0}));
+  EXPECT_THAT(place.stoker({"datasets", "show", "flights"}).output,
+              HasSubstr("3 of 2 x 3 pixels with 2 channels"));
+  EXPECT_EQ(json::parse(place.stoker({"datasets", "show", "flights", "--json"}).output)["cubes"],
+            json({{"count", 3}, {"height", 2}, {"width", 3}, {"channels", 2}}));
   // What would leave the cubes behind is refused.
   ASSERT_EQ(place.stoker({"datasets", "add", "again", "cubes:."}).code, 0);
   place.write(
@@ -141,16 +145,16 @@ TEST(CubesOnRecord, AreValidatedByTheirValues) {
   ASSERT_EQ(place.stoker({"datasets", "add", "flights", "cubes:."}).code, 0);
   const Finished text = place.stoker({"datasets", "validate", "flights"});
   EXPECT_EQ(text.code, 2) << text.errors;
-  EXPECT_THAT(text.output,
-              AllOf(HasSubstr("1 of 3 cubes has pixels with values that are not finite numbers: b (2 pixels NaN)"),
-                    HasSubstr("note: a channel has one and the same value in all pixels of 1 of 3 cubes: 2 (900 "
-                              "nm)"),
-                    HasSubstr("1 of 3 rows has faults")));
+  EXPECT_THAT(
+      text.output,
+      AllOf(HasSubstr("1 of 3 cubes has pixels with values that are not finite numbers: b (2 pixels NaN)"),
+            HasSubstr("note: a channel has one and the same value in all pixels of 1 of 3 cubes: 2 (900 "
+                      "nm)"),
+            HasSubstr("1 of 3 rows has faults")));
   const json found = json::parse(place.stoker({"datasets", "validate", "flights", "--json"}).output);
   EXPECT_EQ(found["faults"],
             json({{{"column", "(pixels)"}, {"kind", "nan"}, {"rows", 1}, {"first_row", 2}}}));
-  EXPECT_EQ(found["cubes"]["not_finite"],
-            json({{{"cube", "b"}, {"nan_pixels", 2}, {"infinite_pixels", 0}}}));
+  EXPECT_EQ(found["cubes"]["not_finite"], json({{{"cube", "b"}, {"nan_pixels", 2}, {"infinite_pixels", 0}}}));
   EXPECT_EQ(found["cubes"]["dead_channels"], json({{{"channel", 2}, {"wavelength", 900}, {"cubes", 1}}}));
 }
 
@@ -230,9 +234,8 @@ TEST(CubesWithoutMasks, AreScoredAndDrawnWhereNothingCanBeMeasured) {
   place.write("graph.yaml", with_nodes(unmarked_graph, "", ""));
   const Finished valid = place.stoker({"validate", "graph.yaml"});
   EXPECT_EQ(valid.code, 0) << valid.errors;
-  EXPECT_THAT(valid.output,
-              AllOf(HasSubstr("cards.evaluate.config: the cubes that come here have no masks"),
-                    HasSubstr("set mask_path")));
+  EXPECT_THAT(valid.output, AllOf(HasSubstr("cards.evaluate.config: the cubes that come here have no masks"),
+                                  HasSubstr("set mask_path")));
   const Finished run = place.stoker({"run", "graph.yaml", "--out", "out"});
   EXPECT_EQ(run.code, 0) << run.errors;
   EXPECT_THAT(run.errors, HasSubstr("the cubes to evaluate on come without masks"));
@@ -282,6 +285,9 @@ TEST(CubesThatAreNone, EndWithExitCode2AndTheReason) {
   };
   place.write("session.cu3s", "x");
   EXPECT_THAT(refused("session.cu3s"), HasSubstr("export it with the cuvis SDK"));
+  place.write("d.dat", "abcdefghijkl");
+  place.write("d.hdr", place.read("a.hdr"));
+  EXPECT_THAT(refused("d.dat"), AllOf(HasSubstr("a cube in ENVI form"), HasSubstr("'d.hdr'")));
   place.write("a.img", "abc");
   EXPECT_THAT(refused("a.hdr"), HasSubstr("cut off"));
   place.write("b_mask.hdr", "ENVI\nsamples = 2\nlines = 2\nbands = 1\ndata type = 1\ninterleave = bip\n");
