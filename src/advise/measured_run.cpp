@@ -99,7 +99,7 @@ void divide_time(const Trace& trace, MeasuredRun& run) {
      : has_trained ? run.evaluation_seconds
                    : run.load_seconds) += card.seconds;
   }
-  run.statistics_seconds = std::min(total_of(trace, "preparing the data"), run.training_seconds);
+  run.statistics_seconds = std::min(seconds_of_statistics(trace), run.training_seconds);
   run.training_seconds -= run.statistics_seconds;
   const double measuring = std::min(total_of(trace, "measuring on training rows"), run.training_seconds);
   run.training_seconds -= measuring;
@@ -107,6 +107,10 @@ void divide_time(const Trace& trace, MeasuredRun& run) {
 }
 
 }  // namespace
+
+double seconds_of_statistics(const Trace& trace) {
+  return total_of(trace, "preparing the data") + total_of(trace, "statistics of the nodes");
+}
 
 double clock_seconds() {
   return std::chrono::duration<double>(now().time_since_epoch()).count();

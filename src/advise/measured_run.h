@@ -7,6 +7,7 @@
 
 #include "advise/step_pace.h"
 #include "base/stop.h"
+#include "base/trace.h"
 #include "pipeline/document.h"
 
 // A run of a document, looked at by the clock. Its process does nothing else: what it takes of memory is the
@@ -46,7 +47,7 @@ struct MeasuredRun {
   double began = 0;  // by the clock of the machine, as ended; what lies around is the start and the end
   double ended = 0;
   double load_seconds = 0;        // cards before the first training
-  double statistics_seconds = 0;  // scales, categories and the like, learnt from the training rows
+  double statistics_seconds = 0;  // scales, categories, what nodes begin with: learnt from the training rows
   double training_seconds = 0;    // the rest of the cards that train, but for what they evaluate
   double evaluation_seconds = 0;  // that, and all behind it: cards, pictures, the report
   double processor_seconds = 0;
@@ -57,6 +58,9 @@ struct MeasuredRun {
   double seconds() const { return ended - began; }
   bool is_whole() const;  // no training was cut
 };
+
+// What a traced run took to learn from its training rows before the first step.
+double seconds_of_statistics(const Trace& trace);
 
 // By the same clock in every process.
 double clock_seconds();

@@ -116,6 +116,56 @@ TEST_F(Inside, AProfileOfAReusedTrainingSaysWhyThereIsNothingToSee) {
   EXPECT_THAT(result.at("profile").at("notes").dump(), HasSubstr("--no-cache"));
 }
 
+constexpr const char* graph_to_profile = R"(version: 1
+cards:
+  load: { type: data_load, config: { source: sample, sample_name: spectral_stress, sample_rows: 2 } }
+  model:
+    type: model_define_gpu
+    config:
+      model_type: node_graph
+      nodes:
+      - { name: cubes, type: CubeDataNode }
+      - { name: axes, type: TrainablePCA, settings: { n_components: 3 } }
+      - { name: detector, type: RXGlobal }
+      - { name: logit, type: ScoreToLogit }
+      - { name: cross_entropy, type: AnomalyBCEWithLogits }
+      connections:
+      - { source: cubes.cube, target: axes.data }
+      - { source: axes.projected, target: detector.data }
+      - { source: detector.scores, target: logit.scores }
+      - { source: logit.logits, target: cross_entropy.predictions }
+      - { source: cubes.mask, target: cross_entropy.targets }
+      unfrozen: [axes, logit]
+      epochs: 1
+      batch_size: 1
+  train:
+    type: train
+    inputs: { train_dataset: load.dataset, model_spec: model.model_spec }
+    config: { target_column: mask }
+)";
+
+TEST(InsideOfAGraph, AProfileNamesItsNodes) {
+  const Workplace place;
+  place.write("graph.yaml", graph_to_profile);
+  const auto profile_with = [&](const std::string& unfrozen) {
+    const Finished finished = place.stoker({"run", "graph.yaml", "--quiet", "--profile", "--json", "--set",
+                                            "cards.model.config.unfrozen=" + unfrozen});
+    EXPECT_EQ(finished.code, 0) << finished.errors;
+    return nlohmann::json::parse(finished.output).at("profile");
+  };
+  const nlohmann::json together = profile_with("[axes, logit]");
+  EXPECT_THAT(names_of(together.at("step")),
+              testing::ElementsAre("axes, detector, logit, cross_entropy as one matrix"));
+  const nlohmann::json apart = profile_with("[axes, detector, logit]");
+  EXPECT_THAT(names_of(apart.at("step")),
+              IsSupersetOf({"data", "axes forward", "axes backward", "detector forward", "detector backward",
+                            "cross_entropy forward"}));
+  for (const nlohmann::json& each : {together, apart}) {
+    EXPECT_THAT(names_of(each.at("parts")), testing::Contains("statistics of the nodes"));
+    EXPECT_THAT(each.at("notes").dump(), testing::Not(HasSubstr("eager")));
+  }
+}
+
 TEST_F(Inside, FilesForTensorBoardAreWrittenWhereTheyAreAskedFor) {
   const nlohmann::json with = trained({"--tensorboard"});
   const fs::path folder = with.at("folder").get<std::string>();

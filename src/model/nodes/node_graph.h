@@ -14,6 +14,10 @@
 #include "model/nodes/node.h"
 #include "model/nodes/nodes.h"
 
+namespace stoker {
+class Trace;
+}
+
 // Nodes and how they are connected.
 namespace stoker::nodes {
 
@@ -58,13 +62,15 @@ using GraphValues = std::map<std::string, Values, std::less<>>;  // by node
 
 // What comes out of every node that runs in this stage. `entering` are the values of the node where cubes
 // enter.
-GraphValues run_forward(const NodeGraph& graph, const States& states, const Values& entering, Stage stage);
+// A trace is told what each node takes.
+GraphValues run_forward(const NodeGraph& graph, const States& states, const Values& entering, Stage stage,
+                        Trace* trace = nullptr);
 // Of each loss among those values, by its node; and their sum.
 std::map<std::string, double, std::less<>> losses_among(const NodeGraph& graph, const GraphValues& values);
 double total_loss(const NodeGraph& graph, const GraphValues& values);
 // How that sum changes with the arrays that can be trained, of the nodes that `is_trained` names.
 States run_backward(const NodeGraph& graph, const States& states, const GraphValues& values,
-                    const std::function<bool(std::string_view node)>& is_trained);
+                    const std::function<bool(std::string_view node)>& is_trained, Trace* trace = nullptr);
 
 // Calls what it is given with the entering values of each batch, in the same order every time.
 using CubeBatches = std::function<void(const std::function<void(const Values& entering)>&)>;

@@ -1,6 +1,9 @@
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "base/error.h"
+#include "base/trace.h"
 #include "model/nodes/entering.h"
 #include "model/nodes/pixels.h"
 
@@ -55,6 +58,15 @@ std::vector<bool> nodes_on_the_way(const NodeGraph& graph,
   return found;
 }
 
+template <class Work>
+auto traced_as(Trace* trace, const std::string& node, const char* way, const Work& work) {
+  if (trace == nullptr) return work();
+  const Moment begin = now();
+  auto result = work();
+  trace->add(TraceKind::step, fmt::format("{} {}", node, way), begin, seconds_since(begin));
+  return result;
+}
+
 }  // namespace
 
 bool GraphNode::runs_in(Stage stage) const {
@@ -69,7 +81,8 @@ const GraphNode* NodeGraph::find(std::string_view name) const {
   return found == nodes.end() ? nullptr : &*found;
 }
 
-GraphValues run_forward(const NodeGraph& graph, const States& states, const Values& entering, Stage stage) {
+GraphValues run_forward(const NodeGraph& graph, const States& states, const Values& entering, Stage stage,
+                        Trace* trace) {
   GraphValues values;
   for (const GraphNode& node : graph.nodes) {
     if (node.type->kind == NodeKind::data) {
@@ -78,7 +91,9 @@ GraphValues run_forward(const NodeGraph& graph, const States& states, const Valu
     }
     if (!node.runs_in(stage)) continue;
     if (const auto inputs = inputs_of(graph, node, values))
-      values[node.name] = node.node->forward({*inputs, state_of(states, node), stage});
+      values[node.name] = traced_as(trace, node.name, "forward", [&] {
+        return node.node->forward({*inputs, state_of(states, node), stage});
+      });
   }
   return values;
 }
@@ -98,7 +113,7 @@ double total_loss(const NodeGraph& graph, const GraphValues& values) {
 }
 
 States run_backward(const NodeGraph& graph, const States& states, const GraphValues& values,
-                    const std::function<bool(std::string_view)>& is_trained) {
+                    const std::function<bool(std::string_view)>& is_trained, Trace* trace) {
   const std::vector<bool> on_the_way = nodes_on_the_way(graph, is_trained);
   GraphValues gradients;
   States found;
@@ -109,8 +124,9 @@ States run_backward(const NodeGraph& graph, const States& states, const GraphVal
     const auto of_outputs = gradients.find(node.name);
     if (of_outputs == gradients.end()) continue;
     const Values inputs = inputs_of(graph, node, values).value();
-    const Gradients back =
-        node.node->backward({inputs, state_of(states, node), values.at(node.name), of_outputs->second});
+    const Gradients back = traced_as(trace, node.name, "backward", [&] {
+      return node.node->backward({inputs, state_of(states, node), values.at(node.name), of_outputs->second});
+    });
     for (const auto& [port, gradient] : back.inputs) {
       const auto link = node.sources.find(port);
       if (link != node.sources.end() && on_the_way[link->second.node])

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/trace.h"
 #include "engine/request_check.h"
 #include "fused/cpu/layout.h"
 
@@ -56,6 +57,14 @@ void refuse_cubes_without_pixels(const nodes::NodeNetwork& network, const Datase
         "{} of the {} to {} {} no pixel with finite values; filter such cubes out by the column nan_pixels",
         without, counted(static_cast<std::uint64_t>(data.rows()), "cube"), what,
         without == 1 ? "has" : "have");
+}
+
+// "scale, pca, rx, logit, bce as one matrix"
+std::string name_of_chain(const nodes::NodeGraph& graph) {
+  std::vector<std::string> names;
+  for (const nodes::GraphNode& node : graph.nodes)
+    if (node.type->kind != nodes::NodeKind::data) names.push_back(node.name);
+  return join(names, ", ") + " as one matrix";
 }
 
 bool are_moments_of(const std::string& prefix) {
@@ -183,17 +192,31 @@ nodes::FusedStep NodeEngine::run_chain(const Passage& way, const nodes::States& 
   return run_fused_chain(way.graph, *way.chain, states, parts, is_trained_, stage);
 }
 
+// Of a step in training that is to be looked at in parts; else null.
+Trace* NodeEngine::trace_of(nodes::Stage stage) {
+  Trace* trace = Trace::current();
+  return trace != nullptr && stage == nodes::Stage::train && trace->takes_step() ? trace : nullptr;
+}
+
 // Of some rows together. In training, what follows the pixels without a gradient is kept.
 nodes::FusedStep NodeEngine::pass(const Passage& way, std::span<const std::int64_t> rows,
                                   nodes::Stage stage) {
   nodes::States all = states();
   if (way.graph.nodes.empty()) return {};
-  if (way.chain) return run_chain(way, all, rows, stage);
+  Trace* trace = trace_of(stage);
+  const Moment begin = now();
+  if (way.chain) {
+    nodes::FusedStep step = run_chain(way, all, rows, stage);
+    if (trace != nullptr) trace->add(TraceKind::step, name_of_chain(way.graph), begin, seconds_since(begin));
+    return step;
+  }
   const nodes::EnteringCubes cubes(layout_.network, rows_of(stage));
-  const nodes::GraphValues values = run_forward(way.graph, all, cubes.together(rows), stage);
+  const nodes::Values entering = cubes.together(rows);
+  if (trace != nullptr) trace->add(TraceKind::step, "data", begin, seconds_since(begin));
+  const nodes::GraphValues values = run_forward(way.graph, all, entering, stage, trace);
   nodes::FusedStep step{total_loss(way.graph, values), {}, losses_among(way.graph, values)};
   if (stage != nodes::Stage::train) return step;
-  step.gradients = run_backward(way.graph, all, values, is_trained_);
+  step.gradients = run_backward(way.graph, all, values, is_trained_, trace);
   for (const nodes::GraphNode& node : way.graph.nodes)
     if (const auto found = values.find(node.name); found != values.end())
       node.node->follow_batch(found->second, all.at(node.name));

@@ -62,6 +62,7 @@ class NodeEngine : public FramedEngine {
   Passage passage(nodes::Stage stage) const;
   nodes::States states() const;
   void keep(const nodes::States& states);
+  static Trace* trace_of(nodes::Stage stage);
   nodes::FusedStep pass(const Passage& way, std::span<const std::int64_t> rows, nodes::Stage stage);
   const Dataset& rows_of(nodes::Stage stage) const {
     return stage == nodes::Stage::train ? request_.training : request_.validation;
