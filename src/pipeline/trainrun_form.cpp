@@ -32,19 +32,6 @@ const std::string* text_under(const Value& map, std::string_view key) {
   return value == nullptr ? nullptr : value->get_if<std::string>();
 }
 
-// What is missing in one map is taken from the other.
-void take_missing(const Value& from, Value& to) {
-  const auto* map = from.get_if<Value::Map>();
-  if (map == nullptr) return;
-  for (const Entry& entry : *map) {
-    Value* own = to.find(entry.key);
-    if (own == nullptr)
-      to.set(entry.key, entry.value);
-    else if (own->get_if<Value::Map>() != nullptr)
-      take_missing(entry.value, *own);
-  }
-}
-
 class TrainrunForm {
  public:
   TrainrunForm(const Value& document, Diagnostics& diagnostics)
@@ -223,6 +210,9 @@ class TrainrunForm {
     const Value* best = checkpoint == nullptr ? nullptr : checkpoint->find("save_top_k");
     const auto* count = best == nullptr ? nullptr : best->get_if<std::int64_t>();
     if (count != nullptr && *count > 0) train_.set("keep_best", *best);
+    if (const Value* monitor = checkpoint == nullptr ? nullptr : checkpoint->find("monitor"))
+      note(*monitor, path + ".checkpoint.monitor",
+           "the best weights are those with the lowest sum of losses");
   }
 
   void read_optimizer(const Value& optimizer, const std::string& path) {
@@ -277,12 +267,30 @@ class TrainrunForm {
     return type != nullptr && type->kind == nodes::NodeKind::loss;
   }
 
+  // "" of any other node. One without a name is called as its type.
+  static std::string name_of_monitor(const Value& node) {
+    const std::string* type = text_under(node, "class_name");
+    if (type == nullptr) type = text_under(node, "type");
+    if (type == nullptr || nodes::type_of_written(node) != nullptr || !nodes::is_left_to_the_report(*type))
+      return "";
+    const std::string* name = text_under(node, "name");
+    return name != nullptr ? *name : type->substr(type->rfind('.') + 1);
+  }
+
   // Where losses are named, others do not count.
   void read_graph(const Value& graph) {
     const std::vector<std::string> losses = texts_at("loss_nodes");
     std::set<std::string> left_out;
     Value::List kept;
     for (const Value& node : *graph.find("nodes")->get_if<Value::List>()) {
+      if (const std::string monitor = name_of_monitor(node); !monitor.empty()) {
+        left_out.insert(monitor);
+        note(node, "nodes",
+             fmt::format("{} is left out: a run draws its own pictures, and tensorboard of the card train "
+                         "writes files for TensorBoard",
+                         monitor));
+        continue;
+      }
       const std::string* name = text_under(node, "name");
       const bool counts = losses.empty() || name == nullptr || !is_loss(node) ||
                           std::ranges::find(losses, *name) != losses.end();
@@ -304,10 +312,12 @@ class TrainrunForm {
     if (list == nullptr || left_out.empty()) return connections;
     Value::List kept;
     for (const Value& each : *list) {
-      const std::string* target = text_under(each, "target");
-      const bool is_kept = target == nullptr || std::ranges::none_of(left_out, [&](const std::string& name) {
-                             return target->starts_with(name + ".");
-                           });
+      const bool is_kept = std::ranges::none_of(left_out, [&](const std::string& name) {
+        const std::string* source = text_under(each, "source");
+        const std::string* target = text_under(each, "target");
+        return (source != nullptr && source->starts_with(name + ".")) ||
+               (target != nullptr && target->starts_with(name + "."));
+      });
       if (is_kept) kept.push_back(each);
     }
     return Value(std::move(kept), connections.line());
@@ -382,58 +392,11 @@ class TrainrunForm {
   bool is_evaluated_ = true;  // some cubes are held back
 };
 
-// Lines of another file would be taken for those of the document.
-void forget_lines(Value& value) {
-  value.set_line(0);
-  if (auto* list = value.get_if<Value::List>())
-    for (Value& each : *list) forget_lines(each);
-  if (auto* map = value.get_if<Value::Map>())
-    for (Entry& entry : *map) {
-      entry.line = 0;
-      forget_lines(entry.value);
-    }
-}
-
-Value load_other_file(const std::filesystem::path& path) {
-  Value value = config::load_document(path);
-  forget_lines(value);
-  return value;
-}
-
-// "/data@data" of `defaults` is the file NAME.yaml in the folder data.
-void take_default(const Entry& entry, const std::filesystem::path& root, Value& document) {
-  const auto* name = entry.value.get_if<std::string>();
-  const std::size_t at = entry.key.rfind('@');
-  if (name == nullptr || at == std::string::npos || !entry.key.starts_with('/')) return;
-  const std::string key = entry.key.substr(at + 1);
-  const std::filesystem::path file = root / entry.key.substr(1, at - 1) / (*name + ".yaml");
-  if (!std::filesystem::exists(file)) return;
-  const Value read = load_other_file(file);
-  if (Value* own = document.find(key))
-    take_missing(read, *own);
-  else
-    document.set(key, read);
-}
-
 }  // namespace
 
 bool is_trainrun_form(const Value& document) {
   if (document.get_if<Value::Map>() == nullptr || document.find("cards") != nullptr) return false;
   return is_graph(document) || document.find("pipeline") != nullptr;
-}
-
-Value with_files_of_trainrun(Value document, const std::filesystem::path& file) {
-  const std::filesystem::path folder = file.parent_path();
-  if (const std::string* graph = text_under(document, "pipeline"))
-    document.set("pipeline", load_other_file(folder / *graph));
-  const Value* defaults = document.find("defaults");
-  const auto* list = defaults == nullptr ? nullptr : defaults->get_if<Value::List>();
-  if (list == nullptr) return document;
-  const Value::List named = *list;
-  for (const Value& each : named)
-    if (const auto* map = each.get_if<Value::Map>())
-      for (const Entry& entry : *map) take_default(entry, folder / "..", document);
-  return document;
 }
 
 Value from_trainrun_form(const Value& document, Diagnostics& diagnostics) {

@@ -186,14 +186,16 @@ TEST(TrainrunForm, BecomesCardsWithTheSameSettings) {
   EXPECT_EQ(number("step_factor"), 0.5);
   EXPECT_EQ(*at(model, {"early_stopping_patience"}).get_if<std::int64_t>(), 4);
   EXPECT_EQ(number("validation_ratio"), 0.25);
-  EXPECT_EQ(at(model, {"nodes"}).get_if<config::Value::List>()->size(), 7U);  // straight is no loss of it
+  EXPECT_EQ(at(model, {"nodes"}).get_if<config::Value::List>()->size(), 6U);  // straight is no loss of it
   EXPECT_EQ(*at(document, {"cards", "train", "config", "keep_best"}).get_if<std::int64_t>(), 2);
   EXPECT_EQ(*at(document, {"cards", "split", "config", "test_ratio"}).get_if<double>(), 0.2);
   EXPECT_EQ(*at(document, {"cards", "load", "config", "path"}).get_if<std::string>(), "cubes");
   std::string notes;
   for (const std::string& note : diagnostics.notes()) notes += note + "\n";
   EXPECT_THAT(notes, AllOf(HasSubstr("training.trainer.precision"), HasSubstr("training.trainer.devices"),
-                           HasSubstr("straight is left out"), HasSubstr("output_dir")));
+                           HasSubstr("straight is left out"), HasSubstr("output_dir"),
+                           HasSubstr("monitor is left out: a run draws its own pictures"),
+                           HasSubstr("training.trainer.callbacks.checkpoint.monitor")));
 }
 
 TEST(TrainrunForm, IsADocumentThatCanBeRead) {

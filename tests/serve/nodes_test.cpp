@@ -13,8 +13,10 @@ namespace stoker::test {
 namespace {
 
 using nlohmann::json;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 std::string example_text(const std::string& name) {
   std::ifstream file(std::string(STOKER_EXAMPLES) + "/" + name);
@@ -140,7 +142,9 @@ connections:
   ASSERT_EQ(answer.status, 200) << answer.body;
   const std::string content = answer.json()["content"];
   EXPECT_THAT(content, HasSubstr("model_type: node_graph"));
-  EXPECT_THAT(answer.json()["notes"].dump(), HasSubstr("which cubes are trained on is not said"));
+  EXPECT_THAT(answer.json()["notes"].dump(),
+              AllOf(HasSubstr("which cubes are trained on is not said"), HasSubstr("monitor is left out")));
+  EXPECT_THAT(content, Not(HasSubstr("monitor")));
   const HttpAnswer whole = upgraded(graph + "data: { path: uploads/cubes, num_workers: 4 }\n");
   const json document = checked(whole.json()["content"]);
   EXPECT_EQ(document["problems"], json::array()) << document;
