@@ -404,7 +404,7 @@ void RunFolder::remove_leftovers(std::initializer_list<std::string_view> own_fil
     fs::remove(own, ignored);
   for (const fs::path& own :
        {paths_.checkpoints(), paths_.model(), paths_.evaluations(), paths_.experts(), cubes_folder(paths_),
-        paths_.plots(), paths_.tensorboard(), paths_.folder / "previews"})
+        paths_.plots(), paths_.tensorboard(), paths_.folder / "previews", paths_.folder / "values"})
     fs::remove_all(own, ignored);
   fs::remove(paths_.folder, ignored);  // stays if anything else is in it
 }

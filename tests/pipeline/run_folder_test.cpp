@@ -32,6 +32,27 @@ int records_without(const fs::path& out, const std::vector<std::string>& needed)
   return found;
 }
 
+// What a run was just writing when somebody deleted its folder.
+TEST(RunFolder, LeavesNothingOfItselfWhereItWasDeleted) {
+  const TemporaryFolder folder;
+  const auto run = RunFolder::make(folder.path(), SmallPipeline().document());
+  const fs::path place = run->paths().folder;
+  fs::remove_all(place);
+  for (const char* part : {"checkpoints", "model", "evaluations", "experts", "cubes", "values", "plots",
+                           "tensorboard", "previews"}) {
+    make_folder(place / part);
+    write_file(place / part / "train.csv", "epoch\n");
+  }
+  run->remove_leftovers();
+  EXPECT_FALSE(fs::exists(place));
+  // What somebody else put there stays.
+  make_folder(place / "values");
+  write_file(place / "letter.txt", "mine\n");
+  run->remove_leftovers();
+  EXPECT_TRUE(fs::exists(place / "letter.txt"));
+  EXPECT_FALSE(fs::exists(place / "values"));
+}
+
 // A run that is killed at any moment can then be resumed, or is not in the list.
 TEST(RunFolder, HasItsDocumentsWheneverItHasARecord) {
   const TemporaryFolder folder;
