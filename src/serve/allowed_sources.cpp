@@ -34,7 +34,11 @@ fs::path AllowedPath::operator()(const std::string& path) const {
   // Records, tokens and the like are there too.
   const std::string first = inside.empty() ? "" : inside.begin()->string();
   if (first != "uploads" && first != "datasets" && first != "runs" && first != "models")
-    refuse("'{}' is no file that documents may read", printable(path));
+    refuse(
+        "'{}' is no file that documents may read: they read what is below uploads/, datasets/, runs/ and "
+        "models/ "
+        "of the data folder",
+        printable(path));
   return whole;
 }
 

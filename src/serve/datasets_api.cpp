@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "config/field.h"
+#include "data/envi.h"
 #include "data/source.h"
 #include "serve/body.h"
 #include "serve/dataset_words.h"
@@ -28,9 +29,9 @@ using nlohmann::json;
 constexpr auto longest_work = std::chrono::seconds(300);
 constexpr std::uint64_t most_upload_bytes = std::uint64_t{4} << 30;
 // Endings that the reader of files tells a format by, packed ones too.
-constexpr std::array<std::string_view, 14> endings{"csv",     "tsv",    "txt", "jsonl",   "arff",
+constexpr std::array<std::string_view, 15> endings{"csv",     "tsv",    "txt", "jsonl",   "arff",
                                                    "parquet", "arrow",  "npy", "feather", "h5",
-                                                   "hdf5",    "sqlite", "db",  "zip"};
+                                                   "hdf5",    "sqlite", "db",  "zip",     "npz"};
 constexpr std::array<std::string_view, 3> packings{"gz", "zst", "bz2"};
 
 DatasetRecord dataset_named(const std::string& id) {
@@ -141,6 +142,22 @@ Response add_dataset(Service& service, Call& call) {
   return added(id);
 }
 
+// Cubes whose parts lie in several files, or in one that nobody reads.
+void refuse_files_of_cubes(const std::string& name) {
+  if (lower_case(fs::path(name).extension().string()) == ".cu3s")
+    throw HttpError(422,
+                    fmt::format("name: '{}' is in a form of its maker alone: export the cubes as npy or npz "
+                                "(docs/spectral.md) and send these",
+                                printable(name)));
+  if (is_envi_name(name) && lower_case(fs::path(name).extension().string()) != ".dat")
+    throw HttpError(
+        422, fmt::format(
+                 "name: '{}' is one of the two files of a cube in ENVI form, and an upload takes one file: "
+                 "send the cube as npy or npz; or have both files put into uploads/ of the data folder, "
+                 "and name the header as the path of a source of cubes",
+                 printable(name)));
+}
+
 // "wells.csv.gz" gives ".csv.gz"; refuses what no reader knows.
 std::string ending_of(const std::string& name) {
   std::vector<std::string> parts = split_text(lower_case(name), '.');
@@ -149,10 +166,11 @@ std::string ending_of(const std::string& name) {
     ending = "." + parts.back();
     parts.pop_back();
   }
+  refuse_files_of_cubes(name);
   if (parts.size() < 2 || std::ranges::find(endings, parts.back()) == endings.end())
     throw HttpError(
         422,
-        fmt::format("name: '{}' does not end as a file of rows does: {} (text files also with {})",
+        fmt::format("name: '{}' does not end as a file of rows or cubes does: {} (text files also with {})",
                     printable(name), join(std::vector<std::string>(endings.begin(), endings.end()), ", "),
                     join(std::vector<std::string>(packings.begin(), packings.end()), ", ")));
   return "." + parts.back() + ending;

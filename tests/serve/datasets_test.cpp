@@ -54,6 +54,43 @@ TEST_F(ServiceDatasets, AreUploadedLookedAtAndDeletedWithTheirFile) {
   EXPECT_EQ(service().get("/api/datasets/wells").status, 404);
 }
 
+// numpy.savez_compressed(cube=numpy.arange(8, dtype="float32").reshape(2, 2, 2)), as Python's zipfile packs
+// it.
+constexpr std::string_view packed_cube =
+    "504b0304140000000800000021001d6a7e1b5b000000a000000008000000637562652e6e70799bec17ea1b10c9c850c6"
+    "50ad9e925a9c5ca46ea5a06e9366a2aea3a09e965f54529498179f5f94920a12774bcc294e058a17672416a402f91a46"
+    "3a0a20a4a9a350ab401ee0620083067b20e1004440dc00c40b80f800103f700000504b01021403140000000800000021"
+    "001d6a7e1b5b000000a0000000080000000000000000000000800100000000637562652e6e7079504b05060000000001"
+    "00010036000000810000000000";
+
+std::string bytes_of(std::string_view hexadecimal) {
+  std::string bytes;
+  for (std::size_t i = 0; i < hexadecimal.size(); i += 2)
+    bytes += static_cast<char>(std::stoi(std::string(hexadecimal.substr(i, 2)), nullptr, 16));
+  return bytes;
+}
+
+TEST_F(ServiceDatasets, MayBeCubesInOneFile) {
+  const auto upload = [&](const std::string& query) {
+    return service().ask("POST", "/api/datasets/upload" + query, bytes_of(packed_cube), octets);
+  };
+  const HttpAnswer made = upload("?name=field.npz&id=field");
+  ASSERT_EQ(made.status, 201) << made.body;
+  EXPECT_EQ(made.json()["cubes"], (json{{"count", 1}, {"height", 2}, {"width", 2}, {"channels", 2}}));
+  EXPECT_EQ(service().get("/api/datasets/field/preview").json()["cubes"]["highest"], 7);
+  EXPECT_EQ(service().ask("DELETE", "/api/datasets/field").status, 200);
+  for (const char* name : {"field.hdr", "field.img"}) {
+    const HttpAnswer refused = upload(std::string("?name=") + name);
+    EXPECT_EQ(refused.status, 422) << name;
+    EXPECT_THAT(refused.body, HasSubstr("one of the two files of a cube in ENVI form")) << name;
+  }
+  EXPECT_THAT(upload("?name=field.cu3s").body, HasSubstr("export the cubes as npy or npz"));
+  EXPECT_EQ(files_in("uploads"), 0U);
+  const json elsewhere = {{"source", {{"source", "cubes"}, {"path", "store.sqlite"}}}};
+  EXPECT_THAT(service().post("/api/datasets", elsewhere).body,
+              HasSubstr("they read what is below uploads/, datasets/, runs/ and models/"));
+}
+
 TEST_F(ServiceDatasets, AreRefusedWithoutLeavingAFile) {
   const auto upload = [&](const std::string& query, const std::string& body) {
     return service().ask("POST", "/api/datasets/upload" + query, body, octets);
