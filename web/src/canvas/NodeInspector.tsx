@@ -1,6 +1,7 @@
 import { typeOf } from '../core/document';
 import { setTrained, trainedNodes } from '../core/node_graph';
 import { describePort } from '../core/ports';
+import { own } from '../core/own';
 import { text } from '../text';
 import { Button } from '../ui/Button';
 import { Field } from '../ui/Field';
@@ -28,7 +29,7 @@ function Trained({ card, node }: { card: string; node: string }) {
 // What comes out of it, with the shapes as the service has found them for this node, else those of its type.
 function Gives({ card, node }: { card: string; node: string }) {
   const type = useCanvas((state) => shownTypes(state).get(typeOf(shownTree(state), node)));
-  const known = useCanvas((state) => state.graphs[card]?.[node]?.outputs);
+  const known = useCanvas((state) => own(own(state.graphs, card), node)?.outputs);
   const outputs = known && known.length > 0 ? known : (type?.outputs ?? []);
   if (outputs.length === 0) return null;
   return (

@@ -10,6 +10,7 @@ import { Plot } from '../ui/Plot';
 import { cardsOf, typeOf, type Tree } from '../core/document';
 import { sameValue } from '../core/document_text';
 import type { CardTypes } from '../core/ports';
+import { own } from '../core/own';
 import { useCanvas } from './canvas_store';
 import type { CardRun } from './run_events';
 import { isUnderWay, useRun } from './run_store';
@@ -60,8 +61,8 @@ export function Now() {
   const ran = useRun((state) => state.ran);
   const cards = useRun((state) => state.cards);
   const reused = reusedTrainings(types, ran, cards);
-  const card = selected && curves[selected] ? selected : Object.keys(curves).at(-1);
-  const series = useMemo(() => lossSeries(card ? curves[card] : undefined, text.now), [curves, card]);
+  const card = selected && own(curves, selected) ? selected : Object.keys(curves).at(-1);
+  const series = useMemo(() => lossSeries(card ? own(curves, card) : undefined, text.now), [curves, card]);
   return (
     <footer className="now" aria-label={text.now.label}>
       <div className="curve">

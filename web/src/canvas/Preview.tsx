@@ -2,6 +2,7 @@ import { useEffect, useState } from 'react';
 import { ApiError, get, sentenceOf } from '../api/client';
 import { Link } from '../app/router';
 import { typeOf } from '../core/document';
+import { own } from '../core/own';
 import { text } from '../text';
 import { lossSeries } from '../ui/curve';
 import { CubesView } from '../ui/CubesView';
@@ -56,8 +57,8 @@ function Table({ run, card, output, isReady }: { run: string; card: string; outp
 
 // The record of a run is written now and then while it goes on, and whole when it is over.
 function Training({ run, card, isReady, isOver }: { run: string; card: string; isReady: boolean; isOver: boolean }) {
-  const curve = useRun((state) => state.curves)[card];
-  const isReused = useRun((state) => state.cards[card]?.state === 'reused');
+  const curve = own(useRun((state) => state.curves), card);
+  const isReused = useRun((state) => own(state.cards, card)?.state === 'reused');
   const { answer } = useAnswer<RunRecord>(() => get(`/api/runs/${encodeURIComponent(run)}`), isReady, [run, card, isOver]);
   const training = answer?.trainings?.find((each) => each.card === card);
   const metrics = training?.metrics ?? [];
@@ -105,7 +106,7 @@ export function Preview({ card }: { card: string }) {
   const type = useCanvas((state) => state.types.get(typeOf(state.history.now, card)));
   const now = useCanvas((state) => state.history.now);
   const { run, ran, state } = useRun();
-  const cardState = useRun((each) => each.cards[card]?.state);
+  const cardState = useRun((each) => own(each.cards, card)?.state);
   const isReady = cardState === 'done' || cardState === 'reused';
   const isOver = state === 'completed' || state === 'failed' || state === 'cancelled';
   const looks = Boolean(type && !type.trains && type.outputs.some((port) => port.type === 'report'));

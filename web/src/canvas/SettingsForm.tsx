@@ -2,6 +2,7 @@ import { memo, useEffect, useMemo, useRef, useState } from 'react';
 import { configOf, setSetting, typeOf, type Value } from '../core/document';
 import { formOf, isOwn, textOf, valueAt, valueOf, type FormField } from '../core/form';
 import type { Offer } from '../core/offers';
+import { own } from '../core/own';
 import { text } from '../text';
 import { Combobox } from '../ui/Combobox';
 import { Field } from '../ui/Field';
@@ -59,7 +60,7 @@ const Setting = memo(function Setting({ card, field, value, error, offers }: Set
 
 // What a run said of a setting of the card, until the card or what it reads is changed.
 function useFailedSetting(card: string): { setting: string; message: string } | null {
-  const run = useRun((state) => state.cards[card]);
+  const run = useRun((state) => own(state.cards, card));
   const ran = useRun((state) => state.ran);
   const now = useCanvas((state) => state.history.now);
   if (run?.state !== 'failed' || !run.setting || isEdited(now, ran, card)) return null;

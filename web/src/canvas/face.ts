@@ -4,6 +4,7 @@ import { cardOf, configOf, connectionsTo, neededFor, typeOf, type Tree } from '.
 import { sameValue } from '../core/document_text';
 import { summaryOf } from '../core/form';
 import { missingInputs, type CardTypes } from '../core/ports';
+import { own } from '../core/own';
 import { text } from '../text';
 import { count, time } from '../ui/format';
 import type { CardRun } from './run_events';
@@ -49,7 +50,7 @@ export interface Seen {
 const isOver = (card: CardRun | undefined) => card?.state === 'done' || card?.state === 'reused';
 
 export const missingCards = (document: Tree, cards: Readonly<Record<string, CardRun>>, id: string): string =>
-  [...new Set(connectionsTo(document, id).map((each) => each.from))].filter((each) => !isOver(cards[each])).join(', ');
+  [...new Set(connectionsTo(document, id).map((each) => each.from))].filter((each) => !isOver(own(cards, each))).join(', ');
 
 function runningFace(face: CardFace, card: CardRun, progress: Progress | null): CardFace {
   if (card.state !== 'running' || !progress?.total_steps) return face;

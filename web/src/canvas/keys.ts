@@ -1,5 +1,6 @@
 import { cardIds, disconnect, moveCards, type Point, type Tree } from '../core/document';
 import { placesOf } from '../core/layout';
+import { own } from '../core/own';
 import { copySelected, edit, goInside, paste, redoEdit, removeSelected, select, shown, undoEdit, useCanvas } from './canvas_store';
 import { insideOf, isGraph } from './level';
 import { searchId } from './Palette';
@@ -13,7 +14,7 @@ export const nodeElement = (id: string) => document.querySelector<HTMLElement>(`
 // The nearest card in a direction; what lies off to the side counts double.
 export function nextCard(document: Tree, from: string | null, [dx, dy]: Point): string | null {
   const places = placesOf(document);
-  const start = from === null ? undefined : places[from];
+  const start = from === null ? undefined : own(places, from);
   if (!start) return cardIds(document)[0] ?? null;
   let best: string | null = null;
   let least = Infinity;

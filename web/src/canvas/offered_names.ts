@@ -4,6 +4,7 @@ import type { NameKind } from '../api/types';
 import { connectionsTo, type Connection } from '../core/document';
 import type { Offer } from '../core/offers';
 import { outputOf } from '../core/ports';
+import { own } from '../core/own';
 import { text } from '../text';
 import { useCanvas } from './canvas_store';
 import { isEdited } from './face';
@@ -37,11 +38,11 @@ const noColumns: Offer[] = [];
 function useColumns(card: string, isWanted: boolean): Offer[] {
   const document = useCanvas((state) => state.history.now);
   const types = useCanvas((state) => state.types);
-  const known = useCanvas((state) => state.columns[card]);
+  const known = useCanvas((state) => own(state.columns, card));
   const { run, ran, cards } = useRun();
   const [seen, setSeen] = useState<Offer[] | null>(null);
   const source = useMemo((): Connection | undefined => connectionsTo(document, card).find((each) => outputOf(types, document, each.from, each.output)?.type === 'table'), [document, types, card]);
-  const state = source && cards[source.from]?.state;
+  const state = source && own(cards, source.from)?.state;
   const place = isWanted && source && run && (state === 'done' || state === 'reused') && !isEdited(document, ran, source.from) ? `${source.from}\n${source.output}` : '';
   useEffect(() => {
     setSeen(null);

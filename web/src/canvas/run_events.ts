@@ -1,6 +1,7 @@
 import type { ServerEvent } from '../api/event_text';
 import type { JobState, Progress } from '../api/types';
 import { neededFor, type Tree } from '../core/document';
+import { own } from '../core/own';
 import { GrowingCurve } from '../ui/curve';
 
 // What the events of a job make of the cards, without anything of the page.
@@ -43,12 +44,14 @@ export function failureIn(reason: string): { card: string; sentence: string } {
 }
 
 const withCard = <View extends RunView>(view: View, card: string, change: Partial<CardRun>): View => {
-  const before = view.cards[card] ?? newCard;
+  const before = own(view.cards, card) ?? newCard;
   return { ...view, cards: { ...view.cards, [card]: { ...before, ...change } } };
 };
 
 function addEpoch<View extends RunView>(view: View, card: string, data: Record<string, unknown>): View {
-  const curve = (view.curves[card] ??= new GrowingCurve());
+  const known = own(view.curves, card);
+  const curve = known ?? new GrowingCurve();
+  if (!known) view.curves = { ...view.curves, [card]: curve };
   curve.add(Number(data.epoch), numberOr(data.train_loss), numberOr(data.validation_loss));
   return view;
 }
@@ -68,7 +71,7 @@ function changeState<View extends RunView>(view: View, data: Record<string, unkn
   // Where a request was wrong no record of its cards is left; those that the failing one needs were done.
   if (card && view.ran) for (const id of neededFor(view.ran, card)) if (failed.cards[id]?.state === 'waiting' || failed.cards[id]?.state === 'running') failed = withCard(failed, id, { state: 'done' });
   const guilty = card || Object.keys(failed.cards).find((id) => failed.cards[id]!.state === 'running');
-  if (guilty && failed.cards[guilty]) failed = withCard(failed, guilty, { state: 'failed', message: sentence });
+  if (guilty && own(failed.cards, guilty)) failed = withCard(failed, guilty, { state: 'failed', message: sentence });
   return endCards(failed);
 }
 
@@ -81,7 +84,7 @@ const endCards = <View extends RunView>(view: View): View => ({
 
 // The same words each time that a run is taken up again are one note.
 function addNote<View extends RunView>(view: View, card: string, words: string): View {
-  const notes = view.cards[card]?.notes ?? [];
+  const notes = own(view.cards, card)?.notes ?? [];
   return notes.includes(words) ? view : withCard(view, card, { notes: [...notes, words].slice(-mostNotes) });
 }
 

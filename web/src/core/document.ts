@@ -1,3 +1,5 @@
+import { own } from './own';
+
 // The document as it is written: version, name, cards, layout, and whatever else it has. A card has a type, inputs
 // ("split.train_dataset", or a list of them), a config, and whatever else. Every edit gives a new tree that shares
 // what it did not change.
@@ -23,7 +25,7 @@ export const isTree = (value: Value | undefined): value is Tree =>
 const nothing: Tree = Object.freeze({});
 
 const treeAt = (tree: Tree, key: string): Tree => {
-  const value = tree[key];
+  const value = own(tree, key);
   return isTree(value) ? value : nothing;
 };
 

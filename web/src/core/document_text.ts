@@ -77,7 +77,7 @@ export function sameValue(a: Value | undefined, b: Value | undefined): boolean {
   if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((each, i) => sameValue(each, b[i]));
   if (!isTree(a) || !isTree(b)) return false;
   const keys = Object.keys(a);
-  return keys.length === Object.keys(b).length && keys.every((key) => key in b && sameValue(a[key], b[key]));
+  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && sameValue(a[key], b[key]));
 }
 
 // The text of a document that was read from another text, with what has changed.
@@ -157,9 +157,9 @@ function patch(document: Open, path: Path, before: Value, after: Value) {
   const node = path.length === 0 ? document.contents : (document.getIn(path, true) as Node | undefined);
   const isOwn = isMap(node) && !node.items.some((pair) => isScalar(pair.key) && String(pair.key.value) === '<<');
   if (isTree(before) && isTree(after) && isOwn) {
-    for (const key of Object.keys(before)) if (!(key in after)) document.deleteIn([...path, key]);
+    for (const key of Object.keys(before)) if (!Object.hasOwn(after, key)) document.deleteIn([...path, key]);
     for (const [key, value] of Object.entries(after)) {
-      if (key in before) patch(document, [...path, key], before[key]!, value);
+      if (Object.hasOwn(before, key)) patch(document, [...path, key], before[key]!, value);
       else document.setIn([...path, key], addedNode(document, path, key, value));
     }
     keepOrder(node, Object.keys(after));

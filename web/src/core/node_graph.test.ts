@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { addCard, cardIds, connect, connectionsOf, disconnect, removeCards, renameCard, setSetting, type Tree } from './document';
+import { addCard, cardIds, connect, connectionsOf, disconnect, removeCards, renameCard, setSetting, typeOf, type Tree } from './document';
 import { readText, writeText } from './document_text';
 import { graphOf, placeInGraph, setTrained, trainedNodes, withGraph } from './node_graph';
 
@@ -25,6 +25,18 @@ describe('a graph of nodes seen as a document', () => {
   test('is read as cuvis.ai writes it', () => {
     const graph = graphOf(read('cards:\n  model:\n    config:\n      nodes:\n      - { class_name: a.b.RXGlobal, hparams: { eps: 1 } }\n      - { name: end, class_name: a.ScoreToLogit }\n      connections:\n      - { source: RXGlobal.outputs.scores, target: end.inputs.scores }\n'), 'model');
     expect(graph.cards).toEqual({ RXGlobal: { type: 'RXGlobal', config: { eps: 1 } }, end: { type: 'ScoreToLogit', inputs: { scores: 'RXGlobal.scores' } } });
+  });
+
+  test('may have nodes that are called as what every object has', () => {
+    const named = (one: string, other: string) => read(`cards:\n  model:\n    config:\n      nodes:\n      - { name: ${one}, type: RXGlobal }\n      - { name: ${other}, type: ScoreToLogit }\n      connections:\n      - { source: ${one}.scores, target: ${other}.scores }\n`);
+    const tree = named('constructor', '__proto__');
+    const graph = graphOf(tree, 'model');
+    expect(cardIds(graph)).toEqual(['constructor', '__proto__']);
+    expect(connectionsOf(graph)).toEqual([{ from: 'constructor', output: 'scores', to: '__proto__', input: 'scores' }]);
+    expect(withGraph(tree, 'model', graph)).toBe(tree);
+    const renamed = withGraph(named('rx', 'end'), 'model', renameCard(graphOf(named('rx', 'end'), 'model'), 'rx', 'toString'));
+    expect(cardIds(graphOf(renamed, 'model'))).toEqual(['toString', 'end']);
+    expect(typeOf(graph, 'valueOf')).toBe('');
   });
 
   test.each(['spectral_stress', 'channel_selection', 'deep_svdd'])('%s comes back byte for byte', (name) => {

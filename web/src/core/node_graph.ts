@@ -50,30 +50,30 @@ function connectionIn(written: Value): Connection | null {
 
 export function graphOf(document: Tree, id: string): Tree {
   const config = configOf(document, id);
-  const cards: { [name: string]: Tree } = {};
+  const cards = new Map<string, Tree>();
   for (const each of listOf(config.nodes)) {
     const entry = entryOf(each);
-    if (!entry || entry.name in cards) continue;
+    if (!entry || cards.has(entry.name)) continue;
     const settings = settingsOf(entry.written);
-    cards[entry.name] = Object.keys(settings).length > 0 ? { type: entry.type, config: settings } : { type: entry.type };
+    cards.set(entry.name, Object.keys(settings).length > 0 ? { type: entry.type, config: settings } : { type: entry.type });
   }
   for (const each of listOf(config.connections)) {
     const made = connectionIn(each);
-    const target = made && cards[made.to];
-    if (!made || !target || !(made.from in cards)) continue;
+    const target = made && cards.get(made.to);
+    if (!made || !target || !cards.has(made.from)) continue;
     const inputs = isTree(target.inputs) ? target.inputs : {};
     const source = `${made.from}.${made.output}`;
     const now = inputs[made.input];
-    cards[made.to] = { ...target, inputs: { ...inputs, [made.input]: now === undefined ? source : [...listOf(now), ...(typeof now === 'string' ? [now] : []), source] } };
+    cards.set(made.to, { ...target, inputs: { ...inputs, [made.input]: now === undefined ? source : [...listOf(now), ...(typeof now === 'string' ? [now] : []), source] } });
   }
-  return { version: 1, cards };
+  return { version: 1, cards: Object.fromEntries(cards) };
 }
 
 // A name that is gone where another of the same type came into its place.
 function renamesBetween(before: Tree, after: Tree): Map<string, string> {
   const [old, now] = [cardIds(before), cardIds(after)];
   if (old.length !== now.length) return new Map();
-  return new Map(old.map((name, place): [string, string] => [name, now[place]!]).filter(([from, to]) => from !== to && !(to in (before.cards as Tree)) && cardOf(before, from).type === cardOf(after, to).type));
+  return new Map(old.map((name, place): [string, string] => [name, now[place]!]).filter(([from, to]) => from !== to && !Object.hasOwn(before.cards as Tree, to) && cardOf(before, from).type === cardOf(after, to).type));
 }
 
 function nodesWith(written: Value[], before: Tree, after: Tree, renames: ReadonlyMap<string, string>): Value[] {
@@ -156,7 +156,7 @@ export function withGraph(document: Tree, id: string, after: Tree): Tree {
   const config = configOf(document, id);
   const renames = renamesBetween(before, after);
   const left = new Set(cardIds(after));
-  const trained = trainedNodes(document, id).map((each) => renames.get(each) ?? each).filter((each) => left.has(each) || !(each in (before.cards as Tree)));
+  const trained = trainedNodes(document, id).map((each) => renames.get(each) ?? each).filter((each) => left.has(each) || !Object.hasOwn(before.cards as Tree, each));
   let changed = setList(document, id, 'nodes', nodesWith(listOf(config.nodes), before, after, renames), true);
   changed = setList(changed, id, 'connections', connectionsWith(listOf(config.connections), before, after, renames));
   return setList(changed, id, trainedKey(config), trained);
