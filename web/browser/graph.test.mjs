@@ -138,9 +138,11 @@ test('a graph of cuvis.ai is opened as a document with cards, and saved as one',
   const page = await openPage(parts.browser, parts.service);
   await page.getByText('An empty canvas').waitFor(); // which comes a moment after the page around it
   await page.getByRole('tab', { name: 'Documents' }).click();
-  const graph = 'nodes:\n- { name: data, class_name: cuvis_ai.node.data.CubeDataNode }\n- { name: rx, class_name: cuvis_ai.anomaly.rx_detector.RXGlobal }\nconnections:\n- { source: data.outputs.cube, target: rx.inputs.data }\n';
+  const graph = 'nodes:\n- { name: data, class_name: cuvis_ai.node.data.CubeDataNode }\n- { name: rx, class_name: cuvis_ai.anomaly.rx_detector.RXGlobal }\n- { name: watcher, class_name: cuvis_ai.node.monitor.TensorBoardMonitorNode }\nconnections:\n- { source: data.outputs.cube, target: rx.inputs.data }\n';
   await page.locator('input[type=file]').setInputFiles({ name: 'rx.yaml', mimeType: 'application/yaml', buffer: Buffer.from(graph) });
   await page.getByText('This document was in an earlier form').waitFor();
+  await inspector(page).getByText('watcher is left out').waitFor();
+  await inspector(page).getByText('which cubes are trained on is not said').waitFor();
   await node(page, 'model').click();
   await page.getByRole('button', { name: 'Open the graph' }).click();
   await becomes(() => page.locator('.react-flow__edge').count(), 1);

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { typeOf } from '../core/document';
+import { own } from '../core/own';
 import { text } from '../text';
 import { Button } from '../ui/Button';
 import { removeSelected, useCanvas } from './canvas_store';
@@ -33,7 +34,9 @@ function Keys() {
 }
 
 function NothingSelected() {
-  const notes = useCanvas((state) => state.notes);
+  const checkNotes = useCanvas((state) => state.notes);
+  const upgradeNotes = useCanvas((state) => state.upgradeNotes);
+  const notes = [...new Set([...upgradeNotes, ...checkNotes])];
   const problems = useCanvas((state) => state.problems);
   const candidates = useCanvas((state) => state.candidates);
   return (
@@ -53,7 +56,7 @@ function OneCard({ card, tab, setTab }: { card: string; tab: Tab; setTab: (tab: 
   const state = useRun((run) => run.state);
   const now = useCanvas((canvas) => canvas.history.now);
   const ran = useRun((run) => run.ran);
-  const ranCard = useRun((run) => run.cards[card]);
+  const ranCard = useRun((run) => own(run.cards, card));
   const warnings = useCanvas((canvas) => canvas.warnings);
   const isOutdated = isEdited(now, ran, card);
   const failed = ranCard?.state === 'failed' && !isOutdated ? ranCard.message : '';

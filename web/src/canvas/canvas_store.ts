@@ -30,6 +30,7 @@ export interface CanvasState {
   problems: readonly Problem[];
   warnings: readonly Problem[]; // of what may run and is most likely not meant
   notes: readonly string[];
+  upgradeNotes: readonly string[]; // what became of a document in another form, until another one is opened
   columns: Readonly<Record<string, readonly string[]>>; // by card, of the table that it reads, as far as they are known
   graphs: GraphPorts; // as the last check of a document without problems has told them
   candidates: number; // of a document with searched settings
@@ -52,6 +53,7 @@ const initial = (): Omit<CanvasState, 'types' | 'nodeTypes' | 'graphFamily'> => 
   problems: [],
   warnings: [],
   notes: [],
+  upgradeNotes: [],
   columns: {},
   graphs: {},
   candidates: 0,
@@ -180,17 +182,18 @@ export interface Opened {
   version?: number;
   draft?: string; // what was typed on top of it
   upgraded?: string; // the same in today's form, where it is in another one that only the service can read
+  upgradeNotes?: readonly string[]; // and what the service said of it
 }
 
 // Throws where the text is no document; the one that is open stays.
-export function open({ content, id = null, project = '', version = 0, draft, upgraded }: Opened) {
+export function open({ content, id = null, project = '', version = 0, draft, upgraded, upgradeNotes = [] }: Opened) {
   const read = readText(upgraded ?? content);
   const isUpgraded = read.isUpgraded || upgraded !== undefined;
   // An earlier form is written anew by the first save.
   const start = startHistory(read.tree);
   const history = draft === undefined ? start : change(start, readText(draft).tree);
   useCanvas.setState({
-    ...initial(), history, origin: isUpgraded && version === 0 ? '' : content, form: read.form, id, project, version, isLoaded: true,
+    ...initial(), history, origin: isUpgraded && version === 0 ? '' : content, form: read.form, id, project, version, upgradeNotes, isLoaded: true,
     message: isUpgraded ? { words: text.documents.upgraded, isBad: false } : null,
   });
 }

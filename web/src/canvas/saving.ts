@@ -35,8 +35,10 @@ async function ownProject(): Promise<string> {
   return (projects[0] ?? (await post<Project>('/api/projects', { name: text.documents.firstProject }))).id;
 }
 
-async function upgradeOf(content: string): Promise<{ upgraded?: string }> {
-  return isOfCuvis(content) ? { upgraded: (await post<{ content: string }>('/api/documents/upgrade', { content })).content } : {};
+async function upgradeOf(content: string): Promise<{ upgraded?: string; upgradeNotes?: string[] }> {
+  if (!isOfCuvis(content)) return {};
+  const { content: upgraded, notes } = await post<{ content: string; notes: string[] }>('/api/documents/upgrade', { content });
+  return { upgraded, upgradeNotes: notes };
 }
 
 // The document of that id with what was typed on top of it in this browser.
@@ -86,8 +88,10 @@ export async function openNew() {
 
 export async function openVersion(id: string, version: number) {
   const { content } = await get<DocumentVersion>(`/api/documents/${id}/versions/${version}`);
-  const { tree: old } = readText((await upgradeOf(content ?? '')).upgraded ?? content ?? '');
+  const { upgraded, upgradeNotes = [] } = await upgradeOf(content ?? '');
+  const { tree: old } = readText(upgraded ?? content ?? '');
   editDocument(() => old);
+  useCanvas.setState({ upgradeNotes });
   say(text.documents.broughtBack(version));
 }
 
