@@ -1,10 +1,13 @@
 #include "report/gnuplot.h"
 
-#include <array>
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <functional>
+#include <numeric>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -16,6 +19,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "base/without_sync.h"
 #include "device/workers.h"
 
 namespace stoker {
@@ -102,8 +106,8 @@ pid_t start(const fs::path& gnuplot, const fs::path& folder) {
 }
 
 // The child's status as waitpid gives it. A child that hangs is ended.
-int wait_for(pid_t child) {
-  const auto deadline = std::chrono::steady_clock::now() + longest_drawing;
+int wait_for(pid_t child, std::chrono::seconds longest) {
+  const auto deadline = std::chrono::steady_clock::now() + longest;
   int status = 0;
   std::chrono::milliseconds pause{1};
   while (::waitpid(child, &status, WNOHANG) == 0) {
@@ -113,9 +117,103 @@ int wait_for(pid_t child) {
       break;
     }
     std::this_thread::sleep_for(pause);
-    pause = std::min(pause * 2, std::chrono::milliseconds(20));
+    pause = std::min(pause * 2, std::chrono::milliseconds(2));
   }
   return status;
+}
+
+// A picture and the file that it is for.
+struct Drawing {
+  const GnuplotPicture* picture;
+  fs::path file;
+};
+
+std::string script_of(const Drawing& drawing) {
+  const std::string_view terminal = drawing.file.extension() == ".svg" ? svg_terminal : png_terminal;
+  return std::string(terminal) + std::string(preamble) + drawing.picture->commands;
+}
+
+fs::path folder_of_drawing(const fs::path& folder, std::size_t number) {
+  return folder / std::to_string(number);
+}
+
+// With one gnuplot, whose start takes as long as many a picture. Each has a folder of its own, since their
+// files have the same names. gnuplot ends at the first that it cannot draw; what it says then comes back, and
+// nothing where all are there.
+std::optional<std::string> draw_in(const fs::path& folder, const fs::path& gnuplot,
+                                   const std::vector<Drawing>& drawings) {
+  const WithoutSync gone_soon;
+  std::string script;
+  for (std::size_t i = 0; i < drawings.size(); ++i) {
+    const fs::path own = folder_of_drawing(folder, i);
+    make_folder(own);
+    for (const auto& [name, content] : drawings[i].picture->files) write_file(own / name, content);
+    script += fmt::format("{}cd '{}'\n{}set output\ncd '..'\n", i == 0 ? "" : "reset session\n", i,
+                          script_of(drawings[i]));
+  }
+  write_file(folder / "script.gp", script);
+  const int status = wait_for(start(gnuplot, folder), longest_drawing * std::ssize(drawings));
+  bool are_drawn = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  std::error_code error;
+  for (std::size_t i = 0; i < drawings.size() && are_drawn; ++i)
+    are_drawn = fs::exists(folder_of_drawing(folder, i) / "picture", error);
+  if (are_drawn) return std::nullopt;
+  const std::string messages = read_file(folder / "messages.txt", 1U << 20);
+  return messages.empty() ? "it ended early" : messages.substr(0, 500);
+}
+
+void take_picture(const fs::path& folder, std::size_t number, const fs::path& file) {
+  make_folder(file.parent_path());
+  write_file(file, read_file(folder_of_drawing(folder, number) / "picture", largest_picture));
+}
+
+// What went wrong with each; empty where nothing did.
+std::vector<std::string> problems_of_drawing(const fs::path& gnuplot, const std::vector<Drawing>& drawings) {
+  std::vector<std::string> problems(drawings.size());
+  const auto noting = [&](std::size_t i, const auto& work) {
+    try {
+      work();
+    } catch (const std::exception& error) {
+      problems[i] = error.what();
+    }
+  };
+  try {
+    const TemporaryFolder folder;
+    // Where one of them fails, each is drawn alone, so that it costs itself and no other.
+    const bool are_drawn = drawings.size() > 1 && !draw_in(folder.path(), gnuplot, drawings);
+    for (std::size_t i = 0; i < drawings.size(); ++i)
+      noting(i, [&] {
+        are_drawn ? take_picture(folder.path(), i, drawings[i].file)
+                  : draw(gnuplot, *drawings[i].picture, drawings[i].file);
+      });
+  } catch (const std::exception& error) {
+    std::ranges::fill(problems, error.what());
+  }
+  return problems;
+}
+
+// What a picture takes beside reading its files, as bytes of those.
+constexpr std::size_t bytes_of_any_picture = 200'000;
+
+std::size_t work_of(const GnuplotPicture& picture) {
+  std::size_t bytes = bytes_of_any_picture;
+  for (const auto& [name, content] : picture.files) bytes += content.size();
+  return bytes;
+}
+
+// Dealt out to so many that each has about as much to do.
+std::vector<std::vector<std::size_t>> dealt_out(const std::vector<std::size_t>& work, std::size_t groups) {
+  std::vector<std::size_t> order(work.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return work[i]; });
+  std::vector<std::vector<std::size_t>> dealt(groups);
+  std::vector<std::size_t> sums(groups);
+  for (const std::size_t each : order) {
+    const auto least = static_cast<std::size_t>(std::ranges::min_element(sums) - sums.begin());
+    dealt[least].push_back(each);
+    sums[least] += work[each];
+  }
+  return dealt;
 }
 
 }  // namespace
@@ -166,30 +264,23 @@ std::string gnuplot_text(std::string_view text, std::size_t longest) {
 
 void draw(const fs::path& gnuplot, const GnuplotPicture& picture, const fs::path& file) {
   const TemporaryFolder folder;
-  for (const auto& [name, content] : picture.files) write_file(folder.path() / name, content);
-  const std::string_view terminal = file.extension() == ".svg" ? svg_terminal : png_terminal;
-  write_file(folder.path() / "script.gp", std::string(terminal) + std::string(preamble) + picture.commands);
-  const int status = wait_for(start(gnuplot, folder.path()));
-  std::error_code error;
-  const bool drawn = fs::exists(folder.path() / "picture", error);
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || !drawn) {
-    const std::string messages = read_file(folder.path() / "messages.txt", 1U << 20);
-    fail("gnuplot could not draw {}: {}", file.string(),
-         messages.empty() ? "it ended early" : messages.substr(0, 500));
-  }
-  make_folder(file.parent_path());
-  write_file(file, read_file(folder.path() / "picture", largest_picture));
+  if (const auto reason = draw_in(folder.path(), gnuplot, {{&picture, file}}))
+    fail("gnuplot could not draw {}: {}", file.string(), *reason);
+  take_picture(folder.path(), 0, file);
 }
 
 void Drawer::finish() {
+  std::vector<std::size_t> work;
+  for (const auto& [name, picture] : pictures_) work.push_back(work_of(picture));
+  const auto groups = dealt_out(work, std::min(pictures_.size(), static_cast<std::size_t>(cores_to_share())));
   std::vector<std::string> problems(pictures_.size());
-  share_among_cores(std::ssize(pictures_), [&](std::int64_t i) {
-    const auto& [name, picture] = pictures_[static_cast<std::size_t>(i)];
-    try {
-      stoker::draw(gnuplot_, picture, folder_ / name);
-    } catch (const std::exception& error) {
-      problems[static_cast<std::size_t>(i)] = error.what();
-    }
+  share_among_cores(std::ssize(groups), [&](std::int64_t group) {
+    const std::vector<std::size_t>& members = groups[static_cast<std::size_t>(group)];
+    std::vector<Drawing> drawings;
+    for (const std::size_t i : members)
+      drawings.push_back({&pictures_[i].second, folder_ / pictures_[i].first});
+    const std::vector<std::string> found = problems_of_drawing(gnuplot_, drawings);
+    for (std::size_t i = 0; i < members.size(); ++i) problems[members[i]] = found[i];
   });
   pictures_.clear();
   std::set<std::string> said{""};

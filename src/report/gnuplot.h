@@ -36,8 +36,8 @@ std::size_t bytes_of_character(std::string_view text);  // of the first
 void draw(const std::filesystem::path& gnuplot, const GnuplotPicture& picture,
           const std::filesystem::path& file);
 
-// Draws the pictures of one folder, as many at a time as there are cores. One that cannot be drawn or written
-// costs a warning, not the run; several for the same reason cost one.
+// Draws the pictures of one folder, with as many processes as there are cores. One that cannot be drawn or
+// written costs a warning, not the run; several for the same reason cost one.
 class Drawer {
  public:
   Drawer(std::filesystem::path gnuplot, std::filesystem::path folder, Notes notes)

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "device/workers.h"
 #include "report/gnuplot.h"
 #include "report/pictures.h"
 #include "report/report.h"
@@ -150,6 +151,51 @@ TEST_F(Plots, ThatCannotBeWrittenCostOneWarningForAllOfThem) {
   run_.write_evaluation("evaluate", testing::regression_of("MEDV"));
   write_file(run_.paths().plots(), "a file where the folder should be");
   EXPECT_THAT(draw(), ElementsAre(HasSubstr("plots")));
+}
+
+// Pictures that leave behind what they can: axes, a palette, several panels, an arrow.
+std::vector<GnuplotPicture> unlike_pictures() {
+  return {{"set logscale y\nset xrange [1:9]\nset arrow 1 from 2, graph 0 to 2, graph 1\nplot 'a.txt' with "
+           "lines\n",
+           {{"a.txt", "1 1\n5 1000\n9 3\n"}}},
+          {"set multiplot layout 2, 1 title 'two'\nunset border\nset lmargin 20\nplot x\nplot sin(x)\n"
+           "unset multiplot\n",
+           {}},
+          {"set palette gray\nset cbrange [0:9]\nset style fill solid\nplot 'a.txt' using 1:2:3 with image\n",
+           {{"a.txt", "0 0 1\n0 1 5\n1 0 7\n1 1 9\n"}}},
+          {"plot x title 'plain'\n", {}}};
+}
+
+// More than there are cores, so that several share a process.
+TEST_F(Plots, AreTheSameWhicheverWereDrawnBefore) {
+  const std::vector<GnuplotPicture> pictures = unlike_pictures();
+  const fs::path folder = run_.paths().plots();
+  for (std::size_t i = 0; i < pictures.size(); ++i)
+    stoker::draw(find_gnuplot(), pictures[i], folder / fmt::format("alone-{}.png", i));
+  std::vector<std::string> said;
+  Drawer drawer(find_gnuplot(), folder, [&](Severity, const std::string& text) { said.push_back(text); });
+  const std::size_t count = 3 * static_cast<std::size_t>(cores_to_share()) + 2;
+  for (std::size_t i = 0; i < count; ++i)
+    drawer.draw(pictures[i % pictures.size()], fmt::format("{}.png", i));
+  drawer.finish();
+  EXPECT_THAT(said, IsEmpty());
+  const auto content = [&](const std::string& name) { return read_file(folder / name, 1U << 24); };
+  for (std::size_t i = 0; i < count; ++i)
+    EXPECT_TRUE(content(fmt::format("{}.png", i)) ==
+                content(fmt::format("alone-{}.png", i % pictures.size())))
+        << i;
+}
+
+TEST_F(Plots, ThatFailCostNoOthers) {
+  std::vector<std::string> said;
+  Drawer drawer(find_gnuplot(), run_.paths().plots(),
+                [&](Severity, const std::string& text) { said.push_back(text); });
+  const int count = 3 * cores_to_share();
+  drawer.draw({"plot 'absent.txt'\n", {}}, "bad.png");
+  for (int i = 0; i < count; ++i) drawer.draw(unlike_pictures().back(), fmt::format("{}.png", i));
+  drawer.finish();
+  EXPECT_THAT(said, ElementsAre(::testing::AllOf(HasSubstr("bad.png"), HasSubstr("absent.txt"))));
+  EXPECT_EQ(files_in(run_.paths().plots()).size(), static_cast<std::size_t>(count));
 }
 
 TEST_F(Plots, WithoutAFolderForTemporaryFilesCostAWarning) {
