@@ -15,6 +15,7 @@
 #include "pipeline/card_runner.h"
 #include "pipeline/graph.h"
 #include "pipeline/keep_outputs.h"
+#include "report/contents.h"
 #include "report/report.h"
 
 namespace stoker {
@@ -133,15 +134,18 @@ class Run {
       recorder_.note(severity, message);
     };
     folder_->fail_if_gone();
+    RunContents contents;
     // Before the end is written, so that what the pictures cost and warn of is part of the record.
     {
       const Traced traced(TraceKind::card, "drawing pictures");
-      draw_plots(folder_->paths(), notes);
+      contents = read_contents(folder_->paths());
+      draw_plots(folder_->paths(), contents, notes);
     }
     shrink_cache(notes);
     keep_profile();
     summary_.seconds = folder_->end(RunStatus::finished, "", seconds_since(started_));
-    write_report(folder_->paths());
+    read_record_again(folder_->paths(), contents);
+    write_report(folder_->paths(), contents);
   }
 
   void keep_profile() {

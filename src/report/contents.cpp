@@ -140,6 +140,12 @@ RunContents read_contents(const RunPaths& paths) {
   return contents;
 }
 
+void read_record_again(const RunPaths& paths, RunContents& contents) {
+  contents.record = read_record(paths);
+  mark_best_epochs(contents.curves, contents.record);
+  put_in_order(contents.evaluations, contents.record);
+}
+
 std::vector<const CubeView*> views_of_page(const RunContents& contents) {
   std::vector<const CubeView*> views;
   for (const CardCubes& each : contents.cubes)

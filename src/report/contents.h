@@ -41,6 +41,8 @@ struct RunContents {
 };
 
 RunContents read_contents(const RunPaths& paths);
+// For who has them since before the run ended: takes what run.json says by now.
+void read_record_again(const RunPaths& paths, RunContents& contents);
 
 // The cubes that a page can hold, one card's behind the other's.
 std::vector<const CubeView*> views_of_page(const RunContents& contents);

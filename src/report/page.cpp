@@ -122,7 +122,10 @@ std::string whole_page(const std::string& title, const std::string& body, const 
 }
 
 void write_report(const RunPaths& paths) {
-  const RunContents contents = read_contents(paths);
+  write_report(paths, read_contents(paths));
+}
+
+void write_report(const RunPaths& paths, const RunContents& contents) {
   const std::string& title = contents.record.name.empty() ? contents.id : contents.record.name;
   write_file(paths.report(), whole_page(title, body_of(contents), page_data(contents)));
   write_summaries(contents, paths.plots());

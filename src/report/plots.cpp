@@ -87,7 +87,10 @@ void draw_cubes(Drawer& drawer, const CardCubes& each, const std::string& run, b
 }  // namespace
 
 void draw_plots(const RunPaths& paths, const Notes& notes) {
-  const RunContents contents = read_contents(paths);
+  draw_plots(paths, read_contents(paths), notes);
+}
+
+void draw_plots(const RunPaths& paths, const RunContents& contents, const Notes& notes) {
   for (const std::string& reason : contents.left_out) notes(Severity::info, reason);
   if (contents.curves.empty() && contents.evaluations.empty() && contents.experts.empty() &&
       contents.cubes.empty())
