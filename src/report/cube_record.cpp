@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "data/cubes.h"
+#include "device/workers.h"
 
 namespace stoker {
 namespace {
@@ -103,15 +104,16 @@ SpectralPixels pixels_of_row(const Table& table, const CubeToShow& shown) {
 }  // namespace
 
 CubeRecord cube_record(const CubeFindings& findings, const Table& table) {
-  CubeRecord record{findings.cubes, {}, {}, {}, findings.curve};
-  for (const CubeToShow& each : findings.shown) {
+  CubeRecord record{findings.cubes, std::vector<CubeView>(findings.shown.size()), {}, {}, findings.curve};
+  share_among_cores(std::ssize(findings.shown), [&](std::int64_t i) {
+    const CubeToShow& each = findings.shown[static_cast<std::size_t>(i)];
     const MeasuredCube& measured = each.measured;
     const auto found =
         measured.marks.empty() ? std::span<const std::uint8_t>() : measured.marks.as<std::uint8_t>();
-    record.shown.push_back(
-        view_of(pixels_of_row(table, each), measured.scores.as<float>(), found, each.name));
-    record.shown.back().reason = each.reason;
-  }
+    CubeView view = view_of(pixels_of_row(table, each), measured.scores.as<float>(), found, each.name);
+    view.reason = each.reason;
+    record.shown[static_cast<std::size_t>(i)] = std::move(view);
+  });
   // Nobody sees so many channels, and a record has no room for them.
   if (table.cubes->channels() > static_cast<std::int64_t>(RecordPart::longest_list)) return record;
   record.spectra = findings.spectra;

@@ -145,10 +145,13 @@ json experts_data(const ExpertsRecord& record) {
 std::string for_script(const std::string& text) {
   std::string safe;
   safe.reserve(text.size());
-  constexpr std::string_view unsafe = "<>&\xe2";  // with which the two separators begin
+  const auto is_unsafe = [](char c) {
+    return c == '<' || c == '>' || c == '&' || c == '\xe2';  // with which the two separators begin
+  };
   for (std::size_t i = 0; i < text.size(); ++i) {
     // Most of a page with cubes is one long word after the other.
-    const std::size_t end = std::min(text.find_first_of(unsafe, i), text.size());
+    const auto end = static_cast<std::size_t>(
+        std::find_if(text.begin() + static_cast<std::ptrdiff_t>(i), text.end(), is_unsafe) - text.begin());
     safe.append(text, i, end - i);
     i = end;
     if (i == text.size()) break;

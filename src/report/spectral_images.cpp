@@ -1,6 +1,8 @@
-#include <cmath>
 #include <iterator>
+#include <limits>
+#include <vector>
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 
 #include "report/base64.h"
@@ -51,23 +53,24 @@ std::string colours_file(const CubeImage& image) {
     const auto colour = [&](std::size_t at) {
       return static_cast<int>(static_cast<unsigned char>(bytes[3 * i + at]));
     };
-    fmt::format_to(std::back_inserter(data), "{} {} {} {} {}\n", i % static_cast<std::size_t>(image.width),
-                   i / static_cast<std::size_t>(image.width), colour(0), colour(1), colour(2));
+    fmt::format_to(std::back_inserter(data), FMT_COMPILE("{} {} {} {} {}\n"),
+                   i % static_cast<std::size_t>(image.width), i / static_cast<std::size_t>(image.width),
+                   colour(0), colour(1), colour(2));
   }
   return data;
 }
 
+// Numbers of 32 bits, which gnuplot reads many times as fast as text; NaN is none.
 std::string scores_file(const CubeImage& image) {
   const std::string bytes = bytes_of_base64(image.scores);
-  std::string data;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(bytes[i]);
-    const double score = image.lowest + (image.highest - image.lowest) * (byte - 1) / 254.0;
-    fmt::format_to(std::back_inserter(data), "{} {} {}\n", i % static_cast<std::size_t>(image.width),
-                   i / static_cast<std::size_t>(image.width),
-                   byte == 0 ? std::string("NaN") : fmt::format("{:.6g}", score));
+  std::vector<float> scores;
+  for (const char each : bytes) {
+    const auto byte = static_cast<unsigned char>(each);
+    scores.push_back(
+        byte == 0 ? std::numeric_limits<float>::quiet_NaN()
+                  : static_cast<float>(image.lowest + (image.highest - image.lowest) * (byte - 1) / 254.0));
   }
-  return data;
+  return {reinterpret_cast<const char*>(scores.data()), scores.size() * sizeof(float)};
 }
 
 }  // namespace
@@ -104,10 +107,10 @@ GnuplotPicture cube_picture(const CubeView& view) {
   picture.commands += fmt::format(
       "set lmargin at screen 0.5\nset rmargin at screen 0.93\nunset key\n"
       "{}set cbrange [{:.9g}:{:.9g}]\nset cbtics textcolor rgb '#465064' font ',12'\nset title 'scores'\n"
-      "plot 'scores.txt' using 1:2:3 with image notitle{}\nunset multiplot\n",
-      heat_palette, image.lowest, high, outlined(actual, "#ffffff", "notitle"));
+      "plot 'scores.bin' binary array=({},{}) format='%float32' with image notitle{}\nunset multiplot\n",
+      heat_palette, image.lowest, high, image.width, image.height, outlined(actual, "#ffffff", "notitle"));
   picture.files.emplace_back("colours.txt", colours_file(image));
-  picture.files.emplace_back("scores.txt", scores_file(image));
+  picture.files.emplace_back("scores.bin", scores_file(image));
   return picture;
 }
 
