@@ -36,7 +36,7 @@ std::string base64_of_bytes(const std::vector<std::uint8_t>& bytes) {
 std::uint8_t shade_of(float value, double least, double most) {
   if (!std::isfinite(value)) return 0;
   const double share = most > least ? (static_cast<double>(value) - least) / (most - least) : 0;
-  return static_cast<std::uint8_t>(1 + std::lround(254 * std::clamp(share, 0.0, 1.0)));
+  return static_cast<std::uint8_t>(1.5 + 254 * std::clamp(share, 0.0, 1.0));  // the nearest
 }
 
 // Every `step`th value from the first on, those that are finite.
@@ -172,19 +172,22 @@ CubeView view_of(const SpectralPixels& cube, std::span<const float> scores,
   const std::vector<float> means = means_of_blocks(cube, view.channels, blocks);
   view.least.assign(count, INFINITY);
   view.most.assign(count, -INFINITY);
-  for (std::size_t i = 0; i < means.size(); ++i) {
-    if (!std::isfinite(means[i])) continue;
-    view.least[i % count] = std::min(view.least[i % count], static_cast<double>(means[i]));
-    view.most[i % count] = std::max(view.most[i % count], static_cast<double>(means[i]));
-  }
+  for (std::size_t pixel = 0; pixel < means.size(); pixel += count)
+    for (std::size_t c = 0; c < count; ++c) {
+      const auto value = static_cast<double>(means[pixel + c]);
+      if (!std::isfinite(value)) continue;
+      view.least[c] = std::min(view.least[c], value);
+      view.most[c] = std::max(view.most[c], value);
+    }
   for (std::size_t c = 0; c < count; ++c) {
     if (view.least[c] > view.most[c]) view.least[c] = view.most[c] = 0;
     if (!cube.wavelengths.empty())
       view.wavelengths.push_back(cube.wavelengths[static_cast<std::size_t>(view.channels[c])]);
   }
   std::vector<std::uint8_t> bytes(means.size());
-  for (std::size_t i = 0; i < means.size(); ++i)
-    bytes[i] = shade_of(means[i], view.least[i % count], view.most[i % count]);
+  for (std::size_t pixel = 0; pixel < means.size(); pixel += count)
+    for (std::size_t c = 0; c < count; ++c)
+      bytes[pixel + c] = shade_of(means[pixel + c], view.least[c], view.most[c]);
   view.values = base64_of_bytes(bytes);
   view.mask = base64_of_bytes(marks_of_blocks(cube.mask, cube.height, cube.width, blocks));
   view.image = image_of(cube, scores, found);
