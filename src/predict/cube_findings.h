@@ -7,7 +7,7 @@
 #include "data/table.h"
 #include "device/array.h"
 #include "model/nodes/node_network.h"
-#include "predict/precision_recall.h"
+#include "model/precision_recall.h"
 
 // What is to be shown of cubes that a model was measured on.
 namespace stoker {

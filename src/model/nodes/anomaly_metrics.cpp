@@ -5,6 +5,7 @@
 #include "model/nodes/finite_scores.h"
 #include "model/nodes/nodes.h"
 #include "model/nodes/pixels.h"
+#include "model/precision_recall.h"
 #include "model/sigmoid.h"
 
 namespace stoker::nodes {
@@ -19,27 +20,6 @@ config::Fields fields(AnomalyMetricSettings& s) {
               "ap_thresholds", s.ap_thresholds,
               "Probabilities from 0 to 1 at which the average precision is looked at; 0: at every score")
               .within(0, 1e6)};
-}
-
-// Over the recalls, from the highest score down, equal scores together.
-double average_precision(std::span<const float> scores, std::span<const std::uint8_t> targets) {
-  std::vector<std::size_t> order(scores.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
-  const auto marked =
-      static_cast<double>(std::ranges::count_if(targets, [](std::uint8_t t) { return t != 0; }));
-  if (marked == 0) return 0;
-  double hits = 0, area = 0;
-  for (std::size_t first = 0, last = 0; first < order.size(); first = last) {
-    double here = 0;
-    last = first;
-    do {
-      here += targets[order[last++]] != 0 ? 1 : 0;
-    } while (last < order.size() && scores[order[last]] == scores[order[first]]);
-    hits += here;
-    area += here / marked * hits / static_cast<double>(last);
-  }
-  return area;
 }
 
 // At so many thresholds of the probability, from 0 to 1, as torchmetrics has it: precision over the recall
@@ -103,7 +83,7 @@ class AnomalyDetectionMetrics final : public NodeWith<AnomalyMetricSettings> {
  private:
   double precision_of(std::span<const float> logits, std::span<const std::uint8_t> targets) const {
     refuse_without_order(logits);
-    return settings_.ap_thresholds == 0 ? average_precision(logits, targets)
+    return settings_.ap_thresholds == 0 ? precision_recall(logits, targets).average_precision
                                         : average_precision_at(settings_.ap_thresholds, logits, targets);
   }
 };

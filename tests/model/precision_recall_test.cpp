@@ -1,4 +1,4 @@
-#include "predict/precision_recall.h"
+#include "model/precision_recall.h"
 
 #include <limits>
 

@@ -1,4 +1,4 @@
-#include "predict/precision_recall.h"
+#include "model/precision_recall.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace stoker {
 namespace {
 
-constexpr std::size_t pixels_of_part = std::size_t{1} << 16U;
+constexpr std::size_t pixels_at_a_time = std::size_t{1} << 16U;
 
 // For each of the falling scores, how many others reach it but none before it. Only few pixels are marked,
 // so that to look each of the others up takes less than to sort all.
@@ -18,11 +18,11 @@ std::vector<std::int64_t> others_from(const std::vector<float>& falling, std::sp
                                       std::span<const std::uint8_t> marks) {
   std::vector<std::int64_t> counts(falling.size());
   std::mutex adding;
-  const std::size_t parts = (scores.size() + pixels_of_part - 1) / pixels_of_part;
+  const std::size_t parts = (scores.size() + pixels_at_a_time - 1) / pixels_at_a_time;
   share_among_cores(static_cast<std::int64_t>(parts), [&](std::int64_t part) {
     std::vector<std::int64_t> own(falling.size());
-    const std::size_t first = static_cast<std::size_t>(part) * pixels_of_part;
-    for (std::size_t i = first; i < std::min(scores.size(), first + pixels_of_part); ++i) {
+    const std::size_t first = static_cast<std::size_t>(part) * pixels_at_a_time;
+    for (std::size_t i = first; i < std::min(scores.size(), first + pixels_at_a_time); ++i) {
       // A NaN reaches nothing.
       if (marks[i] != 0 || !(scores[i] >= falling.back())) continue;
       ++own[static_cast<std::size_t>(std::ranges::lower_bound(falling, scores[i], std::greater()) -
