@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "config/json_text.h"
 #include "model/safetensors.h"
 #include "pipeline/model_definition.h"
 
@@ -18,7 +19,7 @@ constexpr std::uint64_t mapped_table_bytes = std::uint64_t{16} << 20U;
 
 void write_json(const json& value, const std::filesystem::path& path) {
   // Names of columns may hold any bytes.
-  write_file(path, value.dump(-1, ' ', false, json::error_handler_t::replace));
+  write_file(path, config::json_text(value));
 }
 
 json read_json(const std::filesystem::path& path) {

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/unfinished_line.h"
 #include "base/without_sync.h"
+#include "config/json_text.h"
 #include "data/preview_json.h"
 #include "device/device.h"
 #include "pipeline/training_card.h"
@@ -196,6 +197,7 @@ RunFolder::RunFolder(fs::path folder, RunLock lock, const Document& document, Ru
   was_finished_ = record_.status == RunStatus::finished;
   first_with_model_ = first_with_model(document);
   earlier_seconds_ = record_.seconds;
+  cubes_ = std::make_shared<std::vector<CardCubes>>();
 }
 
 void RunFolder::begin_sitting(const char* event_name, const std::string& name) {
@@ -334,8 +336,10 @@ void RunFolder::keep_evaluation(const std::string& card, const Evaluation& evalu
 void RunFolder::keep_cubes(const std::string& card, const json& cubes) {
   fail_if_gone();
   make_folder(cubes_folder(paths_));
-  write_file(cubes_folder(paths_) / (card + ".json"),
-             cubes.dump(-1, ' ', false, json::error_handler_t::replace));
+  const fs::path file = cubes_folder(paths_) / (card + ".json");
+  write_file(file, config::json_text(cubes));
+  std::erase_if(*cubes_, [&](const CardCubes& each) { return each.card == card; });
+  cubes_->push_back({card, cube_record_as_read(cubes, file)});
 }
 
 void RunFolder::keep_result(const RunRecord::Result& result) {

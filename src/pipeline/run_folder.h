@@ -24,6 +24,8 @@
 
 namespace stoker {
 
+struct CardCubes;  // report/cube_record.h
+
 // The folder that one run fills as it goes on. Usable from several threads.
 class RunFolder {
  public:
@@ -55,6 +57,8 @@ class RunFolder {
   void keep_evaluation(const std::string& card, const Evaluation& evaluation, const std::string& training);
   // What is shown of the cubes that it was evaluated on, see report/cube_record.h.
   void keep_cubes(const std::string& card, const nlohmann::json& cubes);
+  // Those that were kept since the folder was opened, for who would have to read them again.
+  const std::vector<CardCubes>& cubes() const { return *cubes_; }
   void keep_result(const RunRecord::Result& result);
   void keep_predictions(const std::string& card, const Table& predictions);
 
@@ -98,6 +102,7 @@ class RunFolder {
   std::optional<AppendedFile> events_;
   std::map<std::string, std::int64_t> told_epochs_;  // by card, the last that an earlier sitting told of
   std::optional<MetricsFile> metrics_;
+  std::shared_ptr<std::vector<CardCubes>> cubes_;
   std::map<std::string, TensorBoardFile> tensorboard_;  // by card, of those that asked for it
 };
 

@@ -138,7 +138,7 @@ class Run {
     // Before the end is written, so that what the pictures cost and warn of is part of the record.
     {
       const Traced traced(TraceKind::card, "drawing pictures");
-      contents = read_contents(folder_->paths());
+      contents = read_contents(folder_->paths(), folder_->cubes());
       draw_plots(folder_->paths(), contents, notes);
     }
     shrink_cache(notes);

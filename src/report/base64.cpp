@@ -23,16 +23,18 @@ constexpr std::array<std::uint8_t, 256> values_of_letters = [] {
 
 }  // namespace
 
+// Three bytes become four letters; one or two that are left become as many and one, and signs that fill up.
 std::string base64_of(std::string_view bytes) {
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {  // three bytes become four letters
-    const std::string_view three = bytes.substr(i, 3);
-    unsigned bits = 0;
-    for (std::size_t byte = 0; byte < 3; ++byte)
-      bits = bits << 8U | (byte < three.size() ? static_cast<unsigned char>(three[byte]) : 0U);
-    for (std::size_t letter = 0; letter < 4; ++letter)
-      text += letter > three.size() ? '=' : base64_letters[bits >> (18 - 6 * letter) & 63U];
+  std::string text((bytes.size() + 2) / 3 * 4, '=');
+  char* to = text.data();
+  const auto byte = [&](std::size_t i) -> unsigned {
+    return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0U;
+  };
+  for (std::size_t i = 0; i < bytes.size(); i += 3, to += 4) {
+    const unsigned bits = byte(i) << 16U | byte(i + 1) << 8U | byte(i + 2);
+    const std::size_t letters = std::min<std::size_t>(bytes.size() - i, 3) + 1;
+    for (std::size_t letter = 0; letter < letters; ++letter)
+      to[letter] = base64_letters[bits >> (18 - 6 * letter) & 63U];
   }
   return text;
 }

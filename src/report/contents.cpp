@@ -85,14 +85,17 @@ CubeRecord read_cube_record(const fs::path& file) {
   return cube_record_from(RecordPart(json, [&] { return file.string(); }));
 }
 
-void read_all_cubes(const fs::path& folder, std::vector<CardCubes>& cubes) {
+void read_all_cubes(const fs::path& folder, const std::vector<CardCubes>& known,
+                    std::vector<CardCubes>& cubes) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) return;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     if (entry.path().extension() != ".json" || !fs::is_regular_file(entry.symlink_status())) continue;
     if (cubes.size() == most_cube_records)
       refuse("{} holds the cubes of more than {} cards", folder.string(), most_cube_records);
-    cubes.push_back({entry.path().stem().string(), read_cube_record(entry.path())});
+    const std::string card = entry.path().stem().string();
+    const auto found = std::ranges::find(known, card, &CardCubes::card);
+    cubes.push_back(found == known.end() ? CardCubes{card, read_cube_record(entry.path())} : *found);
   }
   std::ranges::sort(cubes, {}, &CardCubes::card);
 }
@@ -123,7 +126,7 @@ bool is_drawable(double value) {
 
 }  // namespace
 
-RunContents read_contents(const RunPaths& paths) {
+RunContents read_contents(const RunPaths& paths, const std::vector<CardCubes>& known) {
   RunContents contents;
   contents.id = fs::absolute(paths.folder / "run.json").lexically_normal().parent_path().filename().string();
   contents.record = read_record(paths);
@@ -134,7 +137,7 @@ RunContents read_contents(const RunPaths& paths) {
   mark_best_epochs(contents.curves, contents.record);
   read_evaluations(paths.evaluations(), contents);
   read_all_experts(paths.experts(), contents.experts);
-  read_all_cubes(cubes_folder(paths), contents.cubes);
+  read_all_cubes(cubes_folder(paths), known, contents.cubes);
   contents.values = read_epoch_values(paths.folder / "values");
   put_in_order(contents.evaluations, contents.record);
   return contents;

@@ -22,11 +22,6 @@ struct CardExperts {
   ExpertsRecord experts;
 };
 
-struct CardCubes {
-  std::string card;  // that evaluated a model on them
-  CubeRecord record;
-};
-
 // Everything that pictures and report are made from, read from a run folder and checked.
 struct RunContents {
   std::string id;  // the folder's name
@@ -40,7 +35,8 @@ struct RunContents {
   std::vector<std::string> left_out;        // what is too large to be shown, in words
 };
 
-RunContents read_contents(const RunPaths& paths);
+// Without reading the cubes that are known.
+RunContents read_contents(const RunPaths& paths, const std::vector<CardCubes>& known = {});
 // For who has them since before the run ended: takes what run.json says by now.
 void read_record_again(const RunPaths& paths, RunContents& contents);
 

@@ -1,10 +1,12 @@
 #include "report/cube_record.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "config/json_text.h"
 #include "data/cubes.h"
 #include "device/workers.h"
 
@@ -163,6 +165,14 @@ CubeRecord cube_record_from(const RecordPart& part) {
             [&](const RecordPart& each) { record.components.push_back(components_from(each)); });
   record.curve = curve_from(below("precision_recall"));
   return record;
+}
+
+CubeRecord cube_record_as_read(json written, const std::filesystem::path& file) {
+  std::vector<json> values;
+  for (json& view : written["shown"]) values.push_back(std::exchange(view["values"], nullptr));
+  json read = json::parse(config::json_text(written));
+  for (std::size_t i = 0; i < values.size(); ++i) read["shown"][i]["values"] = std::move(values[i]);
+  return cube_record_from(RecordPart(read, [&] { return file.string(); }));
 }
 
 }  // namespace stoker

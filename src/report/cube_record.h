@@ -23,10 +23,17 @@ struct CubeRecord {
   PrecisionRecall curve;
 };
 
+struct CardCubes {
+  std::string card;  // that evaluated a model on them
+  CubeRecord record;
+};
+
 CubeRecord cube_record(const CubeFindings& findings, const Table& table);
 
 nlohmann::json to_json(const CubeRecord& record);
 CubeRecord cube_record_from(const RecordPart& part);  // refuses what is none
+// The same as from the file that it was written to, whose megabytes of base64 need not be parsed then.
+CubeRecord cube_record_as_read(nlohmann::json written, const std::filesystem::path& file);
 
 inline std::filesystem::path cubes_folder(const RunPaths& paths) {
   return paths.folder / "cubes";

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "config/json_text.h"
 #include "predict/metrics.h"
 #include "report/expert_drawing.h"
 #include "report/histogram.h"
@@ -185,7 +186,7 @@ std::string page_data(const RunContents& contents) {
     data["scatters"].push_back(scatter_data(each.evaluation));
     data["histograms"].push_back(histogram_data(each.evaluation));
   }
-  return for_script(data.dump(-1, ' ', false, json::error_handler_t::replace));
+  return for_script(config::json_text(data));
 }
 
 }  // namespace stoker

@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "data/cube_sight.h"
 #include "report/base64.h"
+#include "report/contents.h"
 #include "report/cube_record.h"
 #include "report/cube_view.h"
 #include "report/epoch_values.h"
@@ -297,6 +298,24 @@ TEST(ValuesOfEpochs, AreInTheReport) {
 TEST(CubesOfARun, ReadAgainAreThoseThatWereWritten) {
   const nlohmann::json written = to_json(small_record());
   EXPECT_EQ(to_json(cubes_read_again(written)).dump(), written.dump());
+}
+
+// With a name that is no text, and a number that JSON has no word for.
+TEST(CubesOfARun, ThatWereJustWrittenAreThoseOfTheirFile) {
+  RunFolder run;
+  run.save();
+  CubeRecord record = small_record();
+  record.shown.front().name = "caf\xe9";
+  keep_record(run, small_record());
+  nlohmann::json written = to_json(record);
+  const CubeRecord known = cube_record_as_read(written, "evaluate.json");
+  EXPECT_EQ(known.shown.front().name, "caf\uFFFD");
+  EXPECT_EQ(known.shown.front().values, record.shown.front().values);
+  const RunContents contents = read_contents(run.paths(), {{"evaluate", known}, {"gone", known}});
+  ASSERT_EQ(contents.cubes.size(), 1U) << "the folder says which there are";
+  EXPECT_EQ(contents.cubes.front().record.shown.front().name, "caf\uFFFD");
+  written["shown"][0]["least"][0] = NAN;
+  EXPECT_THROW(cube_record_as_read(written, "evaluate.json"), Error);
 }
 
 TEST(CubesOfARun, ThatAreDamagedAreRefused) {
