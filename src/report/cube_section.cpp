@@ -19,14 +19,22 @@ std::string images_of(const CubeView& view) {
   const CubeImage& image = view.image;
   const auto canvas = [&](const char* kind, const char* label) {
     return fmt::format(
-        "<canvas data-image=\"{}\" width=\"{}\" height=\"{}\" role=\"img\" aria-label=\"{}\"></canvas>\n",
-        kind, image.width, image.height, label);
+        "<canvas data-image=\"{}\" width=\"{}\" height=\"{}\" data-stretch=\"{:.9g}\" role=\"img\" "
+        "aria-label=\"{}\"></canvas>\n",
+        kind, image.width, image.height, stretch_of_pixels(image.height, image.width), label);
   };
   return fmt::format(
       "<div class=\"cube\">\n{}{}</div>\n<p class=\"hint\">Left: {} as red, green and blue{}. Right: "
       "scores, dark at {:.4g} and bright at {:.4g}, which 0.5 % exceed.</p>\n",
       canvas("colours", "The cube in false colours"), canvas("scores", "Scores of the pixels"),
       words_of_colours(view), words_of_edges(image), image.lowest, image.highest);
+}
+
+std::string words_of_stretch(const CubeView& view) {
+  const double stretch = stretch_of_pixels(view.height, view.width);
+  if (stretch == 1) return "";
+  return stretch > 1 ? fmt::format(" Pixels are drawn {:.3g} times as high as they are wide.", stretch)
+                     : fmt::format(" Pixels are drawn {:.3g} times as wide as they are high.", 1 / stretch);
 }
 
 std::string cube_figure(const CubeView& view, std::size_t index) {
@@ -36,7 +44,8 @@ std::string cube_figure(const CubeView& view, std::size_t index) {
       "<figure data-cube=\"{0}\">\n<figcaption><span>{1}{2}</span></figcaption>\n{3}"
       "<label class=\"moments\">Band <input type=\"range\" min=\"0\" max=\"{4}\" value=\"{5}\" step=\"1\"> "
       "<output></output></label>\n{6}<div class=\"cube\">\n<canvas data-image=\"band\" width=\"{7}\" "
-      "height=\"{8}\" role=\"img\" aria-label=\"One band of the cube\" tabindex=\"0\"></canvas>\n"
+      "height=\"{8}\" data-stretch=\"{10:.9g}\" role=\"img\" aria-label=\"One band of the cube\" "
+      "tabindex=\"0\"></canvas>\n"
       "<svg viewBox=\"0 0 600 400\" role=\"img\" aria-label=\"Spectrum of a pixel\"></svg>\n</div>\n"
       "<p class=\"hint\">Point at the image for the spectrum of a pixel, or move over it with the arrow "
       "keys. "
@@ -45,7 +54,7 @@ std::string cube_figure(const CubeView& view, std::size_t index) {
       images_of(view), view.channels.size() - 1, view.channels.size() / 2,
       view.mask.empty() ? ""
                         : "<label class=\"marks\"><input type=\"checkbox\" checked> marked pixels</label>\n",
-      view.width, view.height, pixels);
+      view.width, view.height, pixels + words_of_stretch(view), stretch_of_pixels(view.height, view.width));
 }
 
 // Why there are these and no others.

@@ -194,6 +194,13 @@ CubeView view_of(const SpectralPixels& cube, std::span<const float> scores,
   return view;
 }
 
+double stretch_of_pixels(std::int64_t height, std::int64_t width) {
+  constexpr double longest = 8;  // one side, where the other is 1
+  const double ratio = static_cast<double>(width) / static_cast<double>(height);
+  if (ratio > longest) return ratio / longest;
+  return ratio < 1 / longest ? ratio * longest : 1;
+}
+
 json to_json(const CubeView& view) {
   const CubeImage& image = view.image;
   return {{"name", view.name},

@@ -52,6 +52,9 @@ struct CubeView {
 CubeView view_of(const SpectralPixels& cube, std::span<const float> scores,
                  std::span<const std::uint8_t> found, std::string name);
 
+// How much higher than wide pixels are to be drawn, so that an image of few lines or columns is no sliver.
+double stretch_of_pixels(std::int64_t height, std::int64_t width);
+
 nlohmann::json to_json(const CubeView& view);
 CubeView cube_view_from(const RecordPart& part);  // refuses what is none
 

@@ -93,11 +93,12 @@ GnuplotPicture cube_picture(const CubeView& view) {
   };
   picture.commands = fmt::format(
       "set multiplot title {} font ',18' noenhanced\nunset grid\nunset border\nunset tics\n"
-      "set size ratio -1\nset xrange [-0.5:{}]\nset yrange [{}:-0.5]\n"
+      "set size ratio {:.9g}\nset xrange [-0.5:{}]\nset yrange [{}:-0.5]\n"
       "set key at screen 0.245, screen 0.06 center horizontal\nset title font ',14'\n"
       "set tmargin at screen 0.86\nset bmargin at screen 0.12\n",
       gnuplot_text(view.reason.empty() ? view.name : fmt::format("{}: {}", view.name, view.reason), 100),
-      static_cast<double>(image.width) - 0.5, static_cast<double>(image.height) - 0.5);
+      -stretch_of_pixels(image.height, image.width), static_cast<double>(image.width) - 0.5,
+      static_cast<double>(image.height) - 0.5);
   picture.commands += fmt::format(
       "set lmargin at screen 0.03\nset rmargin at screen 0.46\n"
       "set title {}\nplot 'colours.txt' using 1:2:3:4:5 with rgbimage notitle{}{}\n",

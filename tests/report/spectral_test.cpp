@@ -130,6 +130,25 @@ TEST(SpectralPictures, OfLargeCubesStayBounded) {
   EXPECT_EQ(view.image.height, 400);
 }
 
+// 1 x 200 pixels, and 200 x 1.
+TEST(SpectralPictures, OfOneLineAreNoSlivers) {
+  const std::vector<float> values(200, 1.0F);
+  const CubeView flat = view_of({1, 200, 1, values}, values, {}, "flat");
+  EXPECT_THAT(cube_picture(flat).commands, HasSubstr("set size ratio -25\n"));
+  EXPECT_THAT(cube_picture(view_of({200, 1, 1, values}, values, {}, "")).commands,
+              HasSubstr("set size ratio -0.04\n"));
+  EXPECT_THAT(cube_picture(SmallCube().view("")).commands, HasSubstr("set size ratio -1\n"));
+  RunFolder run;
+  run.save();
+  CubeRecord record = small_record();
+  record.shown.push_back(flat);
+  keep_record(run, record);
+  write_report(run.paths());
+  EXPECT_THAT(run.report(), AllOf(HasSubstr("height=\"1\" data-stretch=\"25\""),
+                                  HasSubstr("Pixels are drawn 25 times as high as they are wide."),
+                                  HasSubstr("height=\"4\" data-stretch=\"1\"")));
+}
+
 TEST(SpectralPictures, OfBlocksAreMeansOfWhatIsFinite) {
   const std::vector<float> values{1, 3, no_value, 5, no_value, no_value};
   const SpectralPixels cube{2, 3, 1, values};

@@ -42,24 +42,40 @@ function stretchOfBand(cube, band) {
   return [edge(bytes), edge(bytes.slice().reverse())];
 }
 
-// Paints the pixels along the edge of what is marked.
-function paintEdge(pixels, marks, width, height, colour) {
+// The lines between what is marked and what is not, as [x1, y1, x2, y2] in pixels, each as long as it goes straight on.
+function edgesOf(marks, width, height) {
   const isMarked = (x, y) => x >= 0 && y >= 0 && x < width && y < height && marks[y * width + x] !== 0;
-  for (let y = 0; y < height; ++y)
-    for (let x = 0; x < width; ++x)
-      if (isMarked(x, y) &&
-          !(isMarked(x - 1, y) && isMarked(x + 1, y) && isMarked(x, y - 1) && isMarked(x, y + 1)))
-        pixels.set([...colour, 255], (y * width + x) * 4);
+  const edges = [];
+  const follow = (length, isEdge, lineFrom) => {
+    for (let i = 0, begin = -1; i <= length; ++i) {
+      const here = i < length && isEdge(i);
+      if (here && begin < 0) begin = i;
+      if (here || begin < 0) continue;
+      edges.push(lineFrom(begin, i));
+      begin = -1;
+    }
+  };
+  for (let y = 0; y <= height; ++y)
+    follow(width, (x) => isMarked(x, y - 1) !== isMarked(x, y), (from, to) => [from, y, to, y]);
+  for (let x = 0; x <= width; ++x)
+    follow(height, (y) => isMarked(x - 1, y) !== isMarked(x, y), (from, to) => [x, from, x, to]);
+  return edges;
 }
 
-// Red, green, blue and opacity of each pixel in false colours; what was found lies below what is marked.
+// How many points of a canvas a pixel has, across and down: enough for edges that are thin beside it. `stretch` says
+// how much higher than wide it is. The longer side has about 1,000 points, and never more than browsers can hold.
+function sizeOfPixel(width, height, stretch) {
+  const longest = Math.max(width, height);
+  const points = longest <= 1000 ? Math.floor(1000 / longest) : Math.min(1, 4096 / longest);
+  return { across: points * Math.max(1, 1 / stretch), down: points * Math.max(1, stretch) };
+}
+
+// Red, green, blue and opacity of each pixel in false colours.
 function pixelsOfColours(image) {
   const bytes = bytesOf(image.colours);
   const pixels = new Uint8ClampedArray(image.width * image.height * 4);
   for (let i = 0; i < image.width * image.height; ++i)
     pixels.set([bytes[3 * i], bytes[3 * i + 1], bytes[3 * i + 2], 255], 4 * i);
-  if (image.found !== "") paintEdge(pixels, bytesOf(image.found), image.width, image.height, [34, 211, 238]);
-  if (image.actual !== "") paintEdge(pixels, bytesOf(image.actual), image.width, image.height, [250, 204, 21]);
   return pixels;
 }
 
@@ -77,12 +93,11 @@ function pixelsOfScores(image) {
   const bytes = bytesOf(image.scores);
   const pixels = new Uint8ClampedArray(bytes.length * 4);
   bytes.forEach((byte, i) => { if (byte > 0) pixels.set([...heatOf(byte), 255], 4 * i); });
-  if (image.actual !== "") paintEdge(pixels, bytesOf(image.actual), image.width, image.height, [255, 255, 255]);
   return pixels;
 }
 
-// Red, green, blue and opacity of each pixel; what is marked has an orange edge.
-function pixelsOfBand(cube, band, showsMarks) {
+// Red, green, blue and opacity of each pixel.
+function pixelsOfBand(cube, band) {
   const [low, high] = stretchOfBand(cube, band);
   const count = cube.channels.length;
   const colours = new Uint8ClampedArray(cube.width * cube.height * 4);
@@ -91,7 +106,6 @@ function pixelsOfBand(cube, band, showsMarks) {
     const grey = Math.round((255 * (byte - low)) / Math.max(1, high - low));
     colours.set([grey, grey, grey, byte === 0 ? 0 : 255], pixel * 4);
   }
-  if (showsMarks && cube.marks !== null) paintEdge(colours, cube.marks, cube.width, cube.height, [234, 88, 12]);
   return colours;
 }
 
@@ -118,8 +132,8 @@ function curveOf(cube, spectrum) {
 }
 
 if (typeof module !== "undefined")
-  module.exports = { unpackedCube, spectrumAt, stretchOfBand, pixelsOfBand, pixelsOfColours, pixelsOfScores, heatOf,
-                     wordsOfBand, curveOf };
+  module.exports = { unpackedCube, spectrumAt, stretchOfBand, edgesOf, sizeOfPixel, pixelsOfBand, pixelsOfColours,
+                     pixelsOfScores, heatOf, wordsOfBand, curveOf };
 
 if (typeof document !== "undefined") {
   (() => {
@@ -137,12 +151,38 @@ if (typeof document !== "undefined") {
       const cube = unpackedCube(data.cubes[Number(figure.dataset.cube)]);
       const slider = figure.querySelector("input[type=range]");
       const marks = figure.querySelector("input[type=checkbox]");
-      const paint = (kind, pixels, width, height) =>
-        figure.querySelector(`canvas[data-image=${kind}]`).getContext("2d")
-          .putImageData(new ImageData(pixels, width, height), 0, 0);
+      // With lines of some colour and width along the edges of marks, the first below the others.
+      const paint = (kind, pixels, { width, height }, outlines) => {
+        const canvas = figure.querySelector(`canvas[data-image=${kind}]`);
+        const { across, down } = sizeOfPixel(width, height, Number(canvas.dataset.stretch));
+        const small = document.createElement("canvas");
+        [small.width, small.height] = [width, height];
+        small.getContext("2d").putImageData(new ImageData(pixels, width, height), 0, 0);
+        [canvas.width, canvas.height] = [Math.round(width * across), Math.round(height * down)];
+        const context = canvas.getContext("2d");
+        context.imageSmoothingEnabled = false;
+        context.drawImage(small, 0, 0, canvas.width, canvas.height);
+        for (const { edges, colour, thickness } of outlines) {
+          context.strokeStyle = colour;
+          context.lineWidth = thickness;
+          context.lineCap = "square";
+          const inside = (place, end) => Math.min(Math.max(place, thickness / 2), end - thickness / 2);
+          context.beginPath();
+          for (const [x1, y1, x2, y2] of edges) {
+            context.moveTo(inside(x1 * across, canvas.width), inside(y1 * down, canvas.height));
+            context.lineTo(inside(x2 * across, canvas.width), inside(y2 * down, canvas.height));
+          }
+          context.stroke();
+        }
+      };
       const { image } = cube;
-      paint("colours", pixelsOfColours(image), image.width, image.height);
-      paint("scores", pixelsOfScores(image), image.width, image.height);
+      const outline = (marks, colour, thickness) =>
+        marks === "" ? [] : [{ edges: edgesOf(bytesOf(marks), image.width, image.height), colour, thickness }];
+      // What was found shows on both sides where it is also marked.
+      paint("colours", pixelsOfColours(image), image,
+            [...outline(image.found, "#22d3ee", 5), ...outline(image.actual, "#facc15", 2)]);
+      paint("scores", pixelsOfScores(image), image, outline(image.actual, "#ffffff", 2));
+      const edges = cube.marks === null ? [] : edgesOf(cube.marks, cube.width, cube.height);
       const canvas = figure.querySelector("canvas[data-image=band]");
       const chart = figure.querySelector("svg");
       let [pointedX, pointedY] = [Math.floor(cube.width / 2), Math.floor(cube.height / 2)];
@@ -167,7 +207,8 @@ if (typeof document !== "undefined") {
       };
       const show = () => {
         const band = Number(slider.value);
-        paint("band", pixelsOfBand(cube, band, marks !== null && marks.checked), cube.width, cube.height);
+        const showsMarks = marks !== null && marks.checked;
+        paint("band", pixelsOfBand(cube, band), cube, showsMarks ? [{ edges, colour: "#ea580c", thickness: 2 }] : []);
         figure.querySelector("output").textContent = wordsOfBand(cube, band);
         slider.setAttribute("aria-valuetext", wordsOfBand(cube, band));
         showSpectrum();
