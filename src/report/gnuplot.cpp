@@ -193,7 +193,7 @@ std::vector<std::string> problems_of_drawing(const fs::path& gnuplot, const std:
 }
 
 // What a picture takes beside reading its files, as bytes of those.
-constexpr std::size_t bytes_of_any_picture = 200'000;
+constexpr std::size_t bytes_of_any_picture = 600'000;
 
 std::size_t work_of(const GnuplotPicture& picture) {
   std::size_t bytes = bytes_of_any_picture;

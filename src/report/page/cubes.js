@@ -180,8 +180,8 @@ if (typeof document !== "undefined") {
         marks === "" ? [] : [{ edges: edgesOf(bytesOf(marks), image.width, image.height), colour, thickness }];
       // What was found shows on both sides where it is also marked.
       paint("colours", pixelsOfColours(image), image,
-            [...outline(image.found, "#22d3ee", 5), ...outline(image.actual, "#facc15", 2)]);
-      paint("scores", pixelsOfScores(image), image, outline(image.actual, "#ffffff", 2));
+            [...outline(image.found, "#22d3ee", 3), ...outline(image.actual, "#facc15", 1.5)]);
+      paint("scores", pixelsOfScores(image), image, outline(image.actual, "#ffffff", 1.5));
       const edges = cube.marks === null ? [] : edgesOf(cube.marks, cube.width, cube.height);
       const canvas = figure.querySelector("canvas[data-image=band]");
       const chart = figure.querySelector("svg");
@@ -208,7 +208,7 @@ if (typeof document !== "undefined") {
       const show = () => {
         const band = Number(slider.value);
         const showsMarks = marks !== null && marks.checked;
-        paint("band", pixelsOfBand(cube, band), cube, showsMarks ? [{ edges, colour: "#ea580c", thickness: 2 }] : []);
+        paint("band", pixelsOfBand(cube, band), cube, showsMarks ? [{ edges, colour: "#ea580c", thickness: 1.5 }] : []);
         figure.querySelector("output").textContent = wordsOfBand(cube, band);
         slider.setAttribute("aria-valuetext", wordsOfBand(cube, band));
         showSpectrum();
