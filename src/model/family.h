@@ -114,8 +114,9 @@ struct Family {
   // How its structure changes while it trains. Null: it does not.
   const Restructuring* restructuring = nullptr;
 
-  bool learns_where_rows_lie = false;  // learn_buffers reads rows in a GPU's memory as well
-  bool is_estimated_on_gpu = true;     // its arithmetic tells what a GPU would take for it
+  bool learns_where_rows_lie = false;    // learn_buffers reads rows in a GPU's memory as well
+  bool is_on_gpu_by_name_alone = false;  // `device: auto` does not take one
+  bool is_estimated_on_gpu = true;       // its arithmetic tells what a GPU would take for it
 
   bool is_solved() const { return solve != nullptr; }
   DType type() const { return is_solved() ? DType::float64 : DType::float32; }  // that it reads features in

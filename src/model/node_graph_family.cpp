@@ -178,6 +178,7 @@ Family node_graph() {
           .multiply_adds = multiply_adds_of_nodes,
           .outputs_behind = count_losses,
           .learns_where_rows_lie = true,
+          .is_on_gpu_by_name_alone = true,
           .is_estimated_on_gpu = false};
 }
 

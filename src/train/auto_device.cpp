@@ -34,13 +34,12 @@ struct Untried {
 // there is nothing to compare. None where there is too little time for one of them.
 std::vector<Untried> devices_to_try(const OpenDevice& open, std::span<const StepFigures> figures,
                                     double seconds) {
-  std::vector<Untried> all;
-  const auto add = [&](Device device, const PredictedWay& way) {
-    if (!known_seconds(device, figures, open.steps))
-      all.push_back({device, way.ready_seconds + fewest_steps * way.step_seconds});
+  const auto least = [](const PredictedWay& way) {
+    return way.ready_seconds + fewest_steps * way.step_seconds;
   };
-  add(open.gpu, open.on_gpu);
-  add(Device::cpu(), open.on_cpu);
+  std::vector<Untried> all{{open.gpu, least(open.on_gpu)}, {Device::cpu(), least(open.on_cpu)}};
+  std::erase_if(
+      all, [&](const Untried& each) { return known_seconds(each.device, figures, open.steps).has_value(); });
   for (Untried& each : all) {
     const double share = seconds / static_cast<double>(all.size());
     if (each.least_seconds > share) return {};

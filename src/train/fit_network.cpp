@@ -15,11 +15,9 @@
 #include "train/calibrate_deviations.h"
 #include "train/choose_decision.h"
 #include "train/device_of_training.h"
-#include "train/engines.h"
 #include "train/groups.h"
 #include "train/last_checkpoints.h"
 #include "train/metric_stopping.h"
-#include "train/phases.h"
 #include "train/place_data.h"
 #include "train/train_network.h"
 #include "train/validation.h"
@@ -195,24 +193,28 @@ void keep_validation_errors(const Table& table, const Dataset& validation, std::
   model.held_back = {std::move(rows), model.preparation.real_targets(held_back), std::move(predicted)};
 }
 
+// For some families a GPU has to be asked for by name.
+Device device_of_family(const Family& family, const std::string& wanted, const Notes& notes) {
+  const Device device = choose_device(wanted, notes);
+  if (wanted != "auto" || !device.is_cuda() || !family.is_on_gpu_by_name_alone) return device;
+  notes(Severity::info,
+        fmt::format("{} is trained on the CPU although {} is there: auto does not take a GPU for "
+                    "it so far; device: cuda does",
+                    family.name, device.name()));
+  return Device::cpu();
+}
+
 // Where a family learns from rows in a GPU's memory, they are brought there first, and `ahead` has the
-// copies; the request has the rows of the host still. A graph of nodes that the GPU's engine does not train
-// is trained on the CPU, unless the GPU was asked for.
+// copies; the request has the rows of the host still.
 EngineRequest request_for_device(const FitRequest& request, const PreparedData& data, Device device,
-                                 RowCopies& ahead, const Notes& notes) {
+                                 RowCopies& ahead) {
   if (!device.is_cuda() || !family_of(request.spec).learns_where_rows_lie)
     return engine_request(request.spec, data, device, request.config);
   PreparedData there = data;
   ahead = rows_on_gpu(request.config.placement, device, there.training, there.validation);
   EngineRequest wanted = engine_request(request.spec, there, device, request.config);
-  const std::string refusal = engines().front().refusal(most_demanding_phase(wanted));
   wanted.training = data.training;
   wanted.validation = data.validation;
-  if (refusal.empty() || request.config.device != "auto") return wanted;
-  notes(Severity::info,
-        fmt::format("it is trained on the CPU, although {} is there: {}", device.name(), refusal));
-  wanted.device = Device::cpu();
-  ahead = {};
   return wanted;
 }
 
@@ -222,14 +224,14 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
                       const StopSignal& stop) {
   const TrainingSettings& training = request.spec.training;
   refuse_contradictions_of_one(training);
-  const Device automatic = choose_device(request.config.device, notes);
+  const Device automatic = device_of_family(family_of(request.spec), request.config.device, notes);
   std::vector<std::int64_t> held_back;
   PreparedData data = prepare_with_validation(request, training, held_back, notes);
   const Device device = device_of_training(request, data, automatic, notes);
   const DecisionConfig& decision = request.config.decision;
   refuse_decision_of_task(decision, choice_of(data.preparation.task()), data.preparation.target_column());
   RowCopies ahead;
-  EngineRequest wanted = request_for_device(request, data, device, ahead, notes);
+  EngineRequest wanted = request_for_device(request, data, device, ahead);
   tell_of_batches(training, wanted, notes);
   if (wanted.precision == Precision::bf16 && !wanted.device.is_cuda() && !cpu_multiplies_bf16())
     notes(

@@ -242,7 +242,8 @@ TEST_F(Datasets, OfANewerStoreAreRefusedAndThoseOfAnOlderBroughtUpToDate) {
     for (const auto& row : store->run("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT IN "
                                       "('stoker_datasets', 'stoker_schema')"))
       store->run("DROP TABLE " + row.at(0).value_or(""));
-    store->run("ALTER TABLE stoker_datasets DROP COLUMN cleaned_of");
+    for (const char* column : {"cleaned_of", "cubes"})
+      store->run(std::string("ALTER TABLE stoker_datasets DROP COLUMN ") + column);
     store->run("UPDATE stoker_schema SET version = 1");
   }
   EXPECT_EQ(count(), 1U) << "an older one";

@@ -63,7 +63,7 @@ TEST(NodeGraphTraining, LearnsOnAGpuWhereADocumentAsksForIt) {
   }
 }
 
-TEST(NodeGraphTraining, IsTrainedOnTheCpuWhereAGpuHasNoKernelsForIt) {
+TEST(NodeGraphTraining, TakesAGpuByNameAloneAndWhatItHasKernelsFor) {
   if (!any_gpu()) GTEST_SKIP() << "no GPU here";
   const std::string no_chain = replaced(detector, "[pca, logit]", "[pca, rx, logit]");
   FitRequest request = request_for_cubes(some_cubes(8), spec_of_graph(no_chain));
