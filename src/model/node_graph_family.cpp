@@ -122,6 +122,8 @@ std::optional<kernels::Statistics> statistics_on_gpu(const NodeNetwork& network,
         static_cast<std::int64_t>(end - row) * shape[0] * shape[1], shape[2], true};
     try {
       all.merge(kernels::covariance(work, network.bad_pixels, {cubes.array.device(), nullptr}));
+    } catch (const OutOfMemory&) {
+      return std::nullopt;
     } catch (const Error& error) {
       if (error.code() != ExitCode::wrong_request) throw;
       return std::nullopt;

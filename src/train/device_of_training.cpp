@@ -27,6 +27,12 @@ std::vector<StepFigures> figures_that_count(const EngineRequest& wanted, EngineC
   return figures;
 }
 
+// Which a CPU cannot give.
+bool asks_for_gpu_memory(const PlacementConfig& config) {
+  return config.placement == PlacementChoice::vram || config.placement == PlacementChoice::pinned ||
+         config.preload_to_gpu.value_or(false);
+}
+
 bool reads_a_file(const Dataset& dataset) {
   return std::ranges::any_of(dataset.arrays,
                              [](const DatasetArray& each) { return each.array.lies_in_file(); });
@@ -35,6 +41,7 @@ bool reads_a_file(const Dataset& dataset) {
 // Rows that lie where they usually do, with much room to spare, are placed as quickly as is predicted.
 bool lie_as_usual(const PlacementConfig& placement, const PreparedData& data, const DeviceInfo& gpu) {
   return placement.placement == PlacementChoice::automatic && !placement.preload_to_gpu &&
+         placement.gpu_memory_fraction == PlacementConfig{}.gpu_memory_fraction &&
          !reads_a_file(data.training) && data.training.bytes() + data.validation.bytes() < gpu.free_bytes / 4;
 }
 
@@ -71,7 +78,7 @@ std::optional<Device> device_to_go_on_with(const FitRequest& request, Device aut
 
 bool may_measure_devices(const FitRequest& request, const PreparedData& data, const DeviceInfo& gpu) {
   const FitConfig& config = request.config;
-  return request.heeds_figures && !request.resume && config.device == "auto" &&
+  return request.heeds_figures && !request.resume && config.device == "auto" && !config.deterministic &&
          config.engine == EngineChoice::automatic && request.spec.training.batch_size != automatic_batch &&
          lie_as_usual(config.placement, data, gpu);
 }
@@ -93,6 +100,7 @@ Device device_of_training(const FitRequest& request, const PreparedData& data, D
                           const Notes& notes) {
   if (request.config.device != "auto" || !automatic.is_cuda()) return automatic;
   if (const std::optional<Device> before = device_to_go_on_with(request, automatic)) return *before;
+  if (asks_for_gpu_memory(request.config.placement)) return automatic;
   if (!request.heeds_figures || request.spec.training.batch_size == automatic_batch) return automatic;
   const std::vector<DeviceInfo> devices = list_devices().devices;
   for (const DeviceInfo& info : devices) {

@@ -193,14 +193,24 @@ void keep_validation_errors(const Table& table, const Dataset& validation, std::
   model.held_back = {std::move(rows), model.preparation.real_targets(held_back), std::move(predicted)};
 }
 
-// For some families a GPU has to be asked for by name.
-Device device_of_family(const Family& family, const std::string& wanted, const Notes& notes) {
-  const Device device = choose_device(wanted, notes);
-  if (wanted != "auto" || !device.is_cuda() || !family.is_on_gpu_by_name_alone) return device;
+// For some families a GPU has to be asked for by name, and nothing that is wrong with one may end a training
+// that does not use it.
+Device device_of_family(const FitRequest& request, const Notes& notes) {
+  const std::string& wanted = request.config.device;
+  const Family& family = family_of(request.spec);
+  if (wanted != "auto" || !family.is_on_gpu_by_name_alone) return choose_device(wanted, notes);
+  Device there = Device::cpu();
+  try {
+    there = choose_device(wanted, no_notes());
+  } catch (const Error&) {
+    return there;
+  }
+  if (!there.is_cuda()) return there;
+  if (const std::optional<Device> before = device_to_go_on_with(request, there)) return *before;
   notes(Severity::info,
-        fmt::format("{} is trained on the CPU although {} is there: auto does not take a GPU for "
-                    "it so far; device: cuda does",
-                    family.name, device.name()));
+        fmt::format("{} is trained on the CPU although {} is there: auto does not take a GPU for it so far; "
+                    "device: cuda does",
+                    family.name, there.name()));
   return Device::cpu();
 }
 
@@ -224,7 +234,7 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
                       const StopSignal& stop) {
   const TrainingSettings& training = request.spec.training;
   refuse_contradictions_of_one(training);
-  const Device automatic = device_of_family(family_of(request.spec), request.config.device, notes);
+  const Device automatic = device_of_family(request, notes);
   std::vector<std::int64_t> held_back;
   PreparedData data = prepare_with_validation(request, training, held_back, notes);
   const Device device = device_of_training(request, data, automatic, notes);

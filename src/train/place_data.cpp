@@ -181,12 +181,16 @@ PlacementChoice place_data(EngineRequest& request, const PlacementWishes& wishes
 }
 
 RowCopies rows_on_gpu(const PlacementConfig& config, Device device, Dataset& training, Dataset& validation) {
-  const PlacementChoice wanted = config.placement;
-  if (wanted != PlacementChoice::automatic && wanted != PlacementChoice::vram) return {};
   PlacementFacts facts;
+  facts.training_rows = training.rows();
+  facts.training_bytes = training.bytes();
+  facts.validation_rows = validation.rows();
+  facts.validation_bytes = validation.bytes();
   facts.device = device;
+  facts.no_window = "it is not needed";
   look_at_memory(facts);
-  if (training.bytes() + validation.bytes() > facts.free_bytes / 2) return {};  // place_data looks closer
+  const PlacementPlan plan = plan_placement(config, facts);
+  if (plan.training != Memory::device || plan.validation != Memory::device) return {};
   const Traced traced(TraceKind::training, "placing the data");
   RowCopies copies;
   try {

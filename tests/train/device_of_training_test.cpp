@@ -87,6 +87,8 @@ TEST_F(DeviceOfTraining, IsNotMeasuredWhereAPersonHasChosenOrItGoesOn) {
       [](FitRequest& each) { each.config.engine = EngineChoice::fused; },
       [](FitRequest& each) { each.config.placement.placement = PlacementChoice::window; },
       [](FitRequest& each) { each.config.placement.preload_to_gpu = false; },
+      [](FitRequest& each) { each.config.placement.gpu_memory_fraction = 0.2; },
+      [](FitRequest& each) { each.config.deterministic = true; },
       [](FitRequest& each) { each.spec.training.batch_size = automatic_batch; },
       [](FitRequest& each) { each.resume = true; },
       [](FitRequest& each) { each.heeds_figures = false; },
