@@ -72,13 +72,9 @@ std::vector<DeadChannel> find_dead_channels(const Table& table) {
   const Cubes& cubes = *table.cubes;
   // A single pixel has one value in every channel.
   if (cubes.pixels() < 2) return {};
-  const std::int64_t size = cubes.pixels() * cubes.channels();
   std::vector<std::vector<std::int64_t>> found(static_cast<std::size_t>(table.rows()));
   share_among_cores(table.rows(), [&](std::int64_t row) {
-    found[static_cast<std::size_t>(row)] =
-        dead_channels(cubes.values.as<float>().subspan(static_cast<std::size_t>(cube_of(table, row) * size),
-                                                       static_cast<std::size_t>(size)),
-                      cubes.channels());
+    found[static_cast<std::size_t>(row)] = dead_channels(values_of_cube(table, row), cubes.channels());
   });
   std::vector<std::int64_t> counts(static_cast<std::size_t>(cubes.channels()));
   for (const std::vector<std::int64_t>& of_cube : found)

@@ -170,6 +170,11 @@ std::int64_t cube_of(const Table& table, std::int64_t row) {
   return table.source_rows ? table.source_rows->at(static_cast<std::size_t>(row)) : row;
 }
 
+std::span<const float> values_of_cube(const Table& table, std::int64_t row) {
+  const auto size = static_cast<std::size_t>(table.cubes->pixels() * table.cubes->channels());
+  return table.cubes->values.as<float>().subspan(static_cast<std::size_t>(cube_of(table, row)) * size, size);
+}
+
 void refuse_cubes(const Table& table, const std::string& what) {
   if (table.cubes)
     refuse("{}, but the rows are cubes of {} x {} pixels with {}; this needs a table with columns", what,

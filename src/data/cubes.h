@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,8 @@ Table table_of_cubes(std::shared_ptr<const Cubes> cubes);
 
 // Which of the cubes a row of such a table is.
 std::int64_t cube_of(const Table& table, std::int64_t row);
+// Its values [height, width, channels].
+std::span<const float> values_of_cube(const Table& table, std::int64_t row);
 
 // For who reads tables alone: "windows are made of a table, …".
 void refuse_cubes(const Table& table, const std::string& what);

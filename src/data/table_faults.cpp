@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <unordered_map>
 
@@ -188,14 +187,8 @@ class FaultFinder {
     const auto options = arrow::EqualOptions::Defaults().nans_equal(true);
     for (const auto& column : table_.columns->columns())
       if (!column->Slice(one, 1)->Equals(*column->Slice(other, 1), options)) return false;
-    return !table_.cubes ||
-           std::ranges::equal(values_of_cube(one), values_of_cube(other), {}, &bits_of, &bits_of);
-  }
-
-  std::span<const float> values_of_cube(std::int64_t row) const {
-    const auto size = static_cast<std::size_t>(table_.cubes->pixels() * table_.cubes->channels());
-    return table_.cubes->values.as<float>().subspan(static_cast<std::size_t>(cube_of(table_, row)) * size,
-                                                    size);
+    return !table_.cubes || std::ranges::equal(values_of_cube(table_, one), values_of_cube(table_, other), {},
+                                               &bits_of, &bits_of);
   }
   static std::uint32_t bits_of(float value) { return std::bit_cast<std::uint32_t>(value); }
 

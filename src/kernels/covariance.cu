@@ -28,9 +28,8 @@ __global__ void __launch_bounds__(threads) merge_kernel(const double* parts, int
 
 }  // namespace
 
-LaunchError covariance_cuda(const StatisticsWork& work, bool refuses_bad, double* room, double* found,
+LaunchError covariance_cuda(const StatisticsWork& work, bool refuses_bad, double* parts, double* found,
                             Stream stream) {
-  double* const parts = room;
   int device = 0, most_bytes = 0;
   if (cudaGetDevice(&device) != cudaSuccess ||
       cudaDeviceGetAttribute(&most_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess)

@@ -36,12 +36,12 @@ Statistics covariance_in_parts(const StatisticsWork& work, BadPixels bad, std::i
 // On a GPU, one stretch of pixels is a block's.
 std::int64_t covariance_stretch_cuda(const StatisticsWork& work);
 inline constexpr int covariance_merged_together = 12;  // stretches, first; then what came out of that
-// Numbers of `room`: those of all stretches and of what is merged, each laid as those of
+// Numbers of `parts`: those of all stretches and of what is merged, each laid as those of
 // stretch_statistics(), and what blocks put aside.
 std::int64_t covariance_room_cuda(const StatisticsWork& work);
 // `found` has one such part, of all pixels. Those with a value that is not finite are left out; where they
 // are to be refused, the first mean is NaN instead.
-LaunchError covariance_cuda(const StatisticsWork& work, bool refuses_bad, double* room, double* found,
+LaunchError covariance_cuda(const StatisticsWork& work, bool refuses_bad, double* parts, double* found,
                             Stream stream);
 // Of more, the kernel of statistics.h takes over; where it meets a value that is not finite, the CPU.
 inline constexpr std::int64_t most_columns_of_covariance_cuda = 220;

@@ -128,8 +128,7 @@ Spectra spectra_of(const Table& table, const std::vector<CubeToShow>& shown) {
   SpectrumSums marked("marked", channels), others(has_masks ? "not marked" : "all", channels);
   for (const CubeToShow& each : shown) {
     const auto actual = each.measured.actual.as<std::uint8_t>();
-    const auto values = cubes.values.as<float>().subspan(
-        static_cast<std::size_t>(cube_of(table, each.row)) * pixels * channels, pixels * channels);
+    const auto values = values_of_cube(table, each.row);
     for (std::size_t i = 0; i < pixels; ++i)
       if (!actual.empty() && actual[i] != 0)
         marked.add(values.subspan(i * channels, channels));

@@ -93,12 +93,10 @@ PrecisionRecall curve_from(const RecordPart& part) {
 
 SpectralPixels pixels_of_row(const Table& table, const CubeToShow& shown) {
   const Cubes& cubes = *table.cubes;
-  const auto size = static_cast<std::size_t>(cubes.pixels() * cubes.channels());
-  const auto place = static_cast<std::size_t>(cube_of(table, shown.row));
   return {cubes.height(),
           cubes.width(),
           cubes.channels(),
-          cubes.values.as<float>().subspan(place * size, size),
+          values_of_cube(table, shown.row),
           shown.measured.actual.as<std::uint8_t>(),
           cubes.wavelengths};
 }

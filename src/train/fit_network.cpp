@@ -208,8 +208,8 @@ Device device_of_family(const FitRequest& request, const Notes& notes) {
   if (!there.is_cuda()) return there;
   if (const std::optional<Device> before = device_to_go_on_with(request, there)) return *before;
   notes(Severity::info,
-        fmt::format("{} is trained on the CPU although {} is there: auto does not take a GPU for it so far; "
-                    "device: cuda does",
+        fmt::format("{} is trained on the CPU although {} is there: auto does not use a GPU for it yet; set "
+                    "device: cuda to use it",
                     family.name, there.name()));
   return Device::cpu();
 }

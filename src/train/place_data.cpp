@@ -32,6 +32,17 @@ void look_at_memory(PlacementFacts& facts) {
   }
 }
 
+PlacementFacts facts_of(const Dataset& training, const Dataset& validation, Device device) {
+  PlacementFacts facts;
+  facts.training_rows = training.rows();
+  facts.training_bytes = training.bytes();
+  facts.validation_rows = validation.rows();
+  facts.validation_bytes = validation.bytes();
+  facts.device = device;
+  if (device.is_cuda()) look_at_memory(facts);
+  return facts;
+}
+
 std::string no_window_for_many(const EngineRequest&) {
   return "a window is for one network, and several train on these rows";
 }
@@ -149,17 +160,11 @@ PlacedRows placed_where_it_fits(const EngineRequest& request, const PlacementWis
 PlacementChoice place_data(EngineRequest& request, const PlacementWishes& wishes, const Notes& notes,
                            RowCopies ahead) {
   const Traced traced(TraceKind::training, "placing the data");
-  PlacementFacts facts;
-  facts.training_rows = request.training.rows();
-  facts.training_bytes = request.training.bytes();
-  facts.validation_rows = request.validation.rows();
-  facts.validation_bytes = request.validation.bytes();
-  facts.device = request.device;
+  PlacementFacts facts = facts_of(request.training, request.validation, request.device);
   facts.batch_rows = largest_batch_of(request);
   facts.rows_per_shard = wishes.rows_per_shard;
   facts.rows_lie_in_file = lie_in_file(request.training);
   facts.host_bytes = memory_for_all_rows();
-  if (facts.device.is_cuda()) look_at_memory(facts);
   facts.free_bytes += ahead.bytes_on(request.device);
   PlacementPlan plan = planned(request, wishes, facts);
   PlacedRows rows = placed_where_it_fits(request, wishes, facts, plan, std::move(ahead), notes);
@@ -181,14 +186,8 @@ PlacementChoice place_data(EngineRequest& request, const PlacementWishes& wishes
 }
 
 RowCopies rows_on_gpu(const PlacementConfig& config, Device device, Dataset& training, Dataset& validation) {
-  PlacementFacts facts;
-  facts.training_rows = training.rows();
-  facts.training_bytes = training.bytes();
-  facts.validation_rows = validation.rows();
-  facts.validation_bytes = validation.bytes();
-  facts.device = device;
+  PlacementFacts facts = facts_of(training, validation, device);
   facts.no_window = "it is not needed";
-  look_at_memory(facts);
   const PlacementPlan plan = plan_placement(config, facts);
   if (plan.training != Memory::device || plan.validation != Memory::device) return {};
   const Traced traced(TraceKind::training, "placing the data");
