@@ -1,10 +1,14 @@
 """Accuracy of a mixture of experts beside a dense network of as many weights as it uses for a row:
   experts.py PROGRAM [--data sample:glyphs] [--seeds 5] [--first-seed 0] [--epochs 10] [--device cpu] [--experts 8]
+             [--label-smoothing 0.1] [--router-exploration 0.5] [--kept-by accuracy] [--at-once 1]
              [--mixture="--load-balance 0.01"]
 DATA is what `stoker train` takes: sample:glyphs, or the images of MNIST or Fashion-MNIST in IDX form. The same rows are
-tested on, and each pair has its seed. One JSON object per line, then a summary: the mean difference and two standard
-errors of it."""
+tested on, and each pair has its seed. Every setting that both have is the same for both. Of each training the epoch that
+has most of the validation rows right is kept, or with `--kept-by loss` the one with the least validation loss. One JSON
+object per training as it ends, then a summary: the mean difference and two standard errors of it. `--at-once` runs
+several trainings beside each other, which then take longer each: for their seconds leave it at 1."""
 import argparse
+import concurrent.futures
 import json
 import math
 import pathlib
@@ -20,14 +24,20 @@ KINDS = {"experts": ["--model", "mixture_of_experts"], "dense": ["--model", "neu
 
 
 def accuracy(options, kind, seed):
+    flags = [*KINDS[kind], *SETTINGS, "--label-smoothing", str(options.label_smoothing),
+             "--early-stopping-metric", options.kept_by]
+    if kind == "experts":
+        flags += ["--experts", str(options.experts), "--router-exploration", str(options.router_exploration),
+                  *options.mixture.split()]
     with tempfile.TemporaryDirectory() as place:
-        flags = [*KINDS[kind], *(["--experts", str(options.experts), *options.mixture.split()] if kind == "experts" else [])]
-        subprocess.run([options.program, "train", options.data, *flags, *SETTINGS, "--epochs", str(options.epochs),
+        subprocess.run([options.program, "train", options.data, *flags, "--epochs", str(options.epochs),
                         "--device", options.device, "--seed", str(seed), "--out", place], check=True, stdout=subprocess.DEVNULL)
         (record,) = pathlib.Path(place).glob("*/run.json")
         run = json.loads(record.read_text())
         metrics = {each["name"]: each["value"] for each in run["results"][0]["metrics"]}
-        return {"accuracy": metrics["accuracy"], "seconds": run["trainings"][0]["seconds"]}
+        one = {"accuracy": metrics["accuracy"], "seconds": run["trainings"][0]["seconds"]}
+    print(json.dumps({"seed": seed, "kind": kind, **one}), flush=True)
+    return one["accuracy"]
 
 
 def main():
@@ -39,17 +49,21 @@ def main():
     parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--experts", type=int, default=8)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--label-smoothing", type=float, default=0.1, help="of both kinds")
+    parser.add_argument("--router-exploration", type=float, default=0.5, help="of the mixture")
+    parser.add_argument("--kept-by", choices=["accuracy", "loss"], default="accuracy", help="what chooses the epoch")
+    parser.add_argument("--at-once", type=int, default=1, help="trainings that run at a time")
     parser.add_argument("--mixture", default="", help="further flags of the mixture alone")
     options = parser.parse_args()
-    differences, found = [], {kind: [] for kind in KINDS}
-    for seed in range(options.first_seed, options.first_seed + options.seeds):
-        for kind in KINDS:
-            one = accuracy(options, kind, seed)
-            found[kind].append(one["accuracy"])
-            print(json.dumps({"seed": seed, "kind": kind, **one}), flush=True)
-        differences.append(found["experts"][-1] - found["dense"][-1])
+    seeds = range(options.first_seed, options.first_seed + options.seeds)
+    with concurrent.futures.ThreadPoolExecutor(options.at_once) as pool:
+        trainings = [[pool.submit(accuracy, options, kind, seed) for kind in KINDS] for seed in seeds]
+        pairs = [dict(zip(KINDS, [each.result() for each in pair])) for pair in trainings]
+    differences = [pair["experts"] - pair["dense"] for pair in pairs]
     error = 2 * statistics.stdev(differences) / math.sqrt(len(differences)) if len(differences) > 1 else float("nan")
-    print(json.dumps({"data": options.data, **{kind: round(statistics.mean(all), 5) for kind, all in found.items()},
+    print(json.dumps({"data": options.data, "epochs": options.epochs, "label_smoothing": options.label_smoothing,
+                      "router_exploration": options.router_exploration,
+                      **{kind: round(statistics.mean(pair[kind] for pair in pairs), 5) for kind in KINDS},
                       "difference": round(statistics.mean(differences), 5), "two_standard_errors": round(error, 5)}))
 
 

@@ -24,6 +24,7 @@ enum class Purpose : std::uint32_t {
   member = 7,
   noise = 8,
   structure = 9,
+  exploration = 10,
 };
 
 // Two words: the first moves the counter, the second is mixed in half-way, so that the windows of two

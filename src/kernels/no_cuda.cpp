@@ -1,6 +1,7 @@
 #include "kernels/batch_norm.h"
 #include "kernels/begin_step.h"
 #include "kernels/covariance.h"
+#include "kernels/drawn_experts.h"
 #include "kernels/dropout.h"
 #include "kernels/end_epoch.h"
 #include "kernels/losses.h"
@@ -27,6 +28,9 @@ LaunchError batch_norm_cuda(const BatchNorm&, Stream) {
   return missing;
 }
 LaunchError batch_norm_back_cuda(const BatchNormBack&, Stream) {
+  return missing;
+}
+LaunchError draw_experts_cuda(const DrawnExperts&, Stream) {
   return missing;
 }
 LaunchError drop_cuda(const Drop&, Stream) {

@@ -7,6 +7,21 @@
 // Who answers for a row, from the router's scores. For the CPU; other devices have twins of it.
 namespace stoker {
 
+// The softmax of the scores of those chosen, whatever their order.
+inline void share_among(const float* scores, double temperature, std::int64_t count,
+                        const std::int32_t* chosen, float* shares) {
+  const auto scale = static_cast<float>(1 / temperature);
+  float largest = scores[chosen[0]];
+  for (std::int64_t k = 1; k < count; ++k)
+    largest = scores[chosen[k]] > largest ? scores[chosen[k]] : largest;
+  float sum = 0;
+  for (std::int64_t k = 0; k < count; ++k) {
+    shares[k] = std::exp((scores[chosen[k]] - largest) * scale);
+    sum += shares[k];
+  }
+  for (std::int64_t k = 0; k < count; ++k) shares[k] /= sum;
+}
+
 // The `count` living experts with the highest scores, in their order; of equals the first. `shares` are their
 // softmax at that temperature. As many must live.
 inline void route_row(const float* scores, std::span<const std::int32_t> living, double temperature,
@@ -21,13 +36,7 @@ inline void route_row(const float* scores, std::span<const std::int32_t> living,
     }
     chosen[k] = best;
   }
-  const auto scale = static_cast<float>(1 / temperature);
-  float sum = 0;
-  for (std::int64_t k = 0; k < count; ++k) {
-    shares[k] = std::exp((scores[chosen[k]] - scores[chosen[0]]) * scale);
-    sum += shares[k];
-  }
-  for (std::int64_t k = 0; k < count; ++k) shares[k] /= sum;
+  share_among(scores, temperature, count, chosen, shares);
 }
 
 // Shares of all living experts, [experts]; returns the logarithm of the sum of their exponentials.

@@ -22,6 +22,7 @@ struct ExpertSettings {
   double dropout = 0;
   double temperature = 1;
   double router_noise = 0;
+  double router_exploration = 0;
   double load_balance = 0;
   double router_z = 0;
   ExpertLife life;
@@ -52,6 +53,11 @@ inline config::Fields fields(ExpertSettings& c) {
       config::field("router_noise", c.router_noise,
                     "mixture_of_experts: deviation of the noise that training adds to the router's scores")
           .within(0, 1000),
+      config::field("router_exploration", c.router_exploration,
+                    "mixture_of_experts: share of the training rows that go to experts drawn at random "
+                    "instead of those that the router likes best, anew in every step, so that each expert "
+                    "learns from more of the rows; 0: none")
+          .within(0, 1),
       config::field(
           "load_balance", c.load_balance,
           "mixture_of_experts: weight of the loss that keeps experts equally busy (1 at best); 0: none")
@@ -95,8 +101,9 @@ std::string expert_weight(std::size_t layer);
 std::string expert_bias(std::size_t layer);
 
 // Buffers. Which experts live, 1 or 0; and what training counts of them from one sleep to the next: rows that
-// each answered for, steps since one asked it, how often one (the column) was asked for a row besides the
+// the router likes each best for, steps since it did so, how often one (the column) was liked besides the
 // first choice (the row of the array), and the sum of the router's hesitation with the number of rows.
+// Experts that are drawn (router_exploration) answer in place of those, and are not counted.
 inline constexpr const char* alive_name = "alive";                    // [max_experts]
 inline constexpr const char* activations_name = "usage.activations";  // [max_experts]
 inline constexpr const char* idle_steps_name = "usage.idle_steps";    // [max_experts]

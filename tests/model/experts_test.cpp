@@ -134,6 +134,11 @@ TEST(Experts, SettingsThatContradictEachOtherAreRefused) {
   settings = small_experts();
   settings.temperature = 0;
   EXPECT_THAT(problem_of(settings), HasSubstr("temperature"));
+  for (const double share : {-0.1, 1.01, std::nan("")}) {
+    settings = small_experts();
+    settings.router_exploration = share;
+    EXPECT_THAT(problem_of(settings), HasSubstr("router_exploration")) << share;
+  }
 }
 
 // The same expert with its hidden units in another order.

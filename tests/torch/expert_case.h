@@ -26,6 +26,7 @@ struct ExpertCase {
   double dropout = 0;
   double temperature = 1;
   double noise = 0;
+  double exploration = 0;
   double load_balance = 0;
   double router_z = 0;
   bool is_weighted = false;
@@ -37,6 +38,29 @@ struct ExpertCase {
 };
 inline std::ostream& operator<<(std::ostream& out, const ExpertCase& each) {
   return out << each.name;
+}
+
+// Experts that are drawn for some rows or for all, of more places than live; where the router is so sure that
+// what it thinks of two others is no number beside its favourite; and with all that is random at once.
+inline std::vector<ExpertCase> drawing_cases() {
+  return {{.name = "HalfDrawn", .exploration = 0.5},
+          {.name = "HalfDrawnOneOfMany", .experts = 5, .room = 9, .top_k = 1, .exploration = 0.5},
+          {.name = "HalfDrawnFourOfMany", .experts = 7, .room = 20, .top_k = 4, .exploration = 0.5},
+          {.name = "AllDrawn", .exploration = 1},
+          {.name = "AllDrawnOneOfMany", .experts = 5, .room = 9, .top_k = 1, .exploration = 1},
+          {.name = "AllDrawnFourOfMany", .experts = 7, .room = 20, .top_k = 4, .exploration = 1},
+          {.name = "AllDrawnFourOfFour", .top_k = 4, .exploration = 1},
+          {.name = "DrawnThoughDisliked", .experts = 8, .room = 9, .exploration = 0.5, .goes_to_one = true},
+          {.name = "DrawnOfForty", .experts = 40, .room = 50, .exploration = 0.5, .batch = 77},
+          {.name = "DrawnWithAll",
+           .max_grad_norm = 0.1,
+           .dropout = 0.3,
+           .temperature = 1.5,
+           .noise = 0.5,
+           .exploration = 0.5,
+           .load_balance = 0.3,
+           .router_z = 0.1,
+           .is_weighted = true}};
 }
 
 inline Dataset rows_for_experts(const ExpertCase& each, std::int64_t rows, std::int64_t columns,
@@ -76,6 +100,7 @@ inline ExpertSettings expert_settings_of(const ExpertCase& each) {
   settings.dropout = each.dropout;
   settings.temperature = each.temperature;
   settings.router_noise = each.noise;
+  settings.router_exploration = each.exploration;
   settings.load_balance = each.load_balance;
   settings.router_z = each.router_z;
   return settings;

@@ -26,7 +26,7 @@ inline std::vector<ExpertCase> expert_edit_cases() {
           {.name = "Wide", .columns = 20, .hidden = {150, 199, 21}},
           {.name = "WideByTiles", .outputs = 1, .has_classes = false, .columns = 197, .hidden = {140, 9}},
           {.name = "Momentum", .optimizer = Optimizer::sgd, .weight_decay = 0.001},
-          {.name = "Temperature", .temperature = 2, .noise = 0.5}};
+          {.name = "Temperature", .temperature = 2, .noise = 0.5, .exploration = 0.5}};
 }
 
 inline std::unique_ptr<StructureHandle> structure_of(Engine& engine) {

@@ -83,6 +83,7 @@ class ExpertFrame : public testing::TestWithParam<ExpertCase> {
 INSTANTIATE_TEST_SUITE_P(Cases, ExpertFrame,
                          testing::Values(ExpertCase{.name = "Plain"},
                                          ExpertCase{.name = "Momentum", .optimizer = Optimizer::sgd},
+                                         ExpertCase{.name = "HalfDrawn", .exploration = 0.5},
                                          ExpertCase{.name = "All",
                                                     .max_grad_norm = 0.1,
                                                     .dropout = 0.3,
@@ -129,7 +130,9 @@ TEST_P(ExpertFrame, GoesOnBitForBitWhereItStopped) {
 }
 
 class ExpertFrameAlone : public ExpertFrame {};
-INSTANTIATE_TEST_SUITE_P(Cases, ExpertFrameAlone, testing::Values(ExpertCase{.name = "Plain"}),
+INSTANTIATE_TEST_SUITE_P(Cases, ExpertFrameAlone,
+                         testing::Values(ExpertCase{.name = "Plain"},
+                                         ExpertCase{.name = "HalfDrawn", .exploration = 0.5}),
                          [](const auto& each) { return each.param.name; });
 
 // The engine on the CPU gives a state with one expert more, and both go on with it; the step was recorded

@@ -280,6 +280,8 @@ INSTANTIATE_TEST_SUITE_P(
                    .columns = 97,
                    .hidden = {130}}),
     [](const auto& each) { return each.param.name; });
+INSTANTIATE_TEST_SUITE_P(Drawing, ExpertKernels, testing::ValuesIn(test::drawing_cases()),
+                         [](const auto& each) { return each.param.name; });
 
 class ExpertKernelsAlone : public ExpertKernels {};
 INSTANTIATE_TEST_SUITE_P(Cases, ExpertKernelsAlone,
@@ -287,6 +289,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, ExpertKernelsAlone,
                                                                                  .max_grad_norm = 0.1,
                                                                                  .dropout = 0.3,
                                                                                  .noise = 0.5,
+                                                                                 .exploration = 0.5,
                                                                                  .load_balance = 0.3,
                                                                                  .router_z = 0.1,
                                                                                  .is_weighted = true}),

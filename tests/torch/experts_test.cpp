@@ -1,6 +1,8 @@
 // Engines of the mixture of experts, held to each other.
 #include "model/experts.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -116,12 +118,22 @@ INSTANTIATE_TEST_SUITE_P(
         ExpertCase{
             .name = "Wide", .max_grad_norm = 0.5, .batch = 128, .columns = 70, .hidden = {50, 33, 72}}),
     [](const auto& each) { return each.param.name; });
+INSTANTIATE_TEST_SUITE_P(Drawing, ExpertEngines, testing::ValuesIn(test::drawing_cases()),
+                         [](const auto& each) { return each.param.name; });
 
-TEST(ExpertEngine, CountsWhoAnswers) {
-  const EngineRequest request = expert_request({.name = "AllToOne", .top_k = 2, .goes_to_one = true});
+class ExpertUsage : public testing::TestWithParam<double> {};
+INSTANTIATE_TEST_SUITE_P(Exploration, ExpertUsage, testing::Values(0, 0.5, 1));
+
+// By what the router likes: those that are drawn in their place do not count.
+TEST_P(ExpertUsage, IsCountedByTheRouterAlone) {
+  const EngineRequest request = expert_request(
+      {.name = "AllToOne", .top_k = 2, .exploration = GetParam(), .load_balance = 1, .goes_to_one = true});
   for (const char* name : {"fused", "eager"}) {
     const auto engine = test::make_engine(name, request);
-    test::run_epochs(*engine, request, 1, 7, 0, 0.0F);
+    const EpochRecord record = test::run_epochs(*engine, request, 1, 7, 0, 0.0F).finished_epochs.at(0);
+    const auto balance = std::ranges::find(record.values, "train_load_balance", &NamedValue::name);
+    ASSERT_NE(balance, record.values.end()) << name;
+    EXPECT_NEAR(balance->value, 2, 1e-3) << name;  // half of the four are asked
     const NamedArrays parameters = engine->parameters();
     const auto activations = find_array(parameters, activations_name).as<float>();
     EXPECT_EQ(activations[0], 203) << name;
@@ -135,6 +147,29 @@ TEST(ExpertEngine, CountsWhoAnswers) {
     EXPECT_EQ(hesitation[1], 203) << name;
     EXPECT_NEAR(hesitation[0], 0, 1e-3) << name;
   }
+}
+
+// Where nothing is learnt, drawn experts show in the loss of training and nowhere else.
+TEST(DrawnExperts, AnswerInTrainingAlone) {
+  const EngineRequest chosen = expert_request({.name = "Chosen"});
+  const EngineRequest drawn = expert_request({.name = "Drawn", .exploration = 1});
+  for (const char* name : {"fused", "eager"}) {
+    const auto plain = test::make_engine(name, chosen), drawing = test::make_engine(name, drawn);
+    const EpochRecord expected = test::run_epochs(*plain, chosen, 1, 7, 0, 0.0F).finished_epochs.at(0);
+    const EpochRecord found = test::run_epochs(*drawing, drawn, 1, 7, 0, 0.0F).finished_epochs.at(0);
+    EXPECT_EQ(found.validation_loss.value(), expected.validation_loss.value()) << name;
+    EXPECT_GT(std::abs(found.train_loss - expected.train_loss), 1e-4) << name;
+    EXPECT_TRUE(test::same_bits(drawing->parameters(), plain->parameters())) << name;
+  }
+  const NamedArrays& parameters = chosen.initial_parameters;
+  const auto own = [&](const EngineRequest& request) {
+    return mixture_of_experts().outputs(request.network, parameters, request.validation, 0, 50);
+  };
+  const auto dense = [&](const EngineRequest& request) {
+    return torch_door::outputs(request.network, parameters, request.validation, 0, 50, Device::cpu());
+  };
+  EXPECT_TRUE(std::ranges::equal(own(drawn).as<float>(), own(chosen).as<float>()));
+  EXPECT_TRUE(std::ranges::equal(dense(drawn).as<float>(), dense(chosen).as<float>()));
 }
 
 TEST(ExpertEngine, RefusesAStateOfAnotherRoom) {

@@ -94,6 +94,8 @@ INSTANTIATE_TEST_SUITE_P(
         ExpertCase{
             .name = "Wide", .max_grad_norm = 0.5, .batch = 128, .columns = 70, .hidden = {50, 33, 72}}),
     [](const auto& each) { return each.param.name; });
+INSTANTIATE_TEST_SUITE_P(Drawing, FusedExpertsOnTheGpu, testing::ValuesIn(test::drawing_cases()),
+                         [](const auto& each) { return each.param.name; });
 
 class FusedExpertsAloneOnTheGpu : public FusedExpertsOnTheGpu {};
 INSTANTIATE_TEST_SUITE_P(Cases, FusedExpertsAloneOnTheGpu,
@@ -104,6 +106,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, FusedExpertsAloneOnTheGpu,
                                                                                  .max_grad_norm = 1,
                                                                                  .dropout = 0.1,
                                                                                  .noise = 0.1,
+                                                                                 .exploration = 0.3,
                                                                                  .load_balance = 0.01,
                                                                                  .batch = 128,
                                                                                  .columns = 784,

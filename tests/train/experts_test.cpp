@@ -61,6 +61,33 @@ class LivingExperts : public testing::Test {
                            listener, {});
   }
 
+  void change_settings(const std::function<void(ExpertSettings&)>& change) {
+    auto settings = settings_as<ExpertSettings>(request_.network.settings);
+    change(settings);
+    request_.network.settings = config::write(settings);
+    request_.initial_parameters = initial_parameters(request_.network, 8);
+  }
+
+  void expect_to_go_on_exactly() {
+    NobodyListens nobody;
+    const TrainingOutcome whole = train(nobody);
+    std::filesystem::remove_all(folder_);
+    for (const std::int64_t pause : {7, 23, 24, 51}) train(nobody, pause, pause > 7);
+    const TrainingOutcome resumed = train(nobody, 0, true);
+    EXPECT_EQ(resumed.progress.structure.text(), whole.progress.structure.text());
+    expect_same_experts(resumed.parameters, whole.parameters);
+  }
+
+  void expect_to_be_refused_on_resume(const char* setting) {
+    NobodyListens nobody;
+    try {
+      train(nobody, 0, true);
+      FAIL() << "it went on";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), testing::HasSubstr(setting));
+    }
+  }
+
   static constexpr std::int64_t epochs = 60;
   EngineRequest request_;
   std::filesystem::path folder_;
@@ -83,13 +110,12 @@ TEST_F(LivingExperts, AreBornAndTold) {
 
 // Whatever happened between: births, sleeps, and how the steps fell into chunks.
 TEST_F(LivingExperts, GoOnExactlyWhereTheyWere) {
-  NobodyListens nobody;
-  const TrainingOutcome whole = train(nobody);
-  std::filesystem::remove_all(folder_);
-  for (const std::int64_t pause : {7, 23, 24, 51}) train(nobody, pause, pause > 7);
-  const TrainingOutcome resumed = train(nobody, 0, true);
-  EXPECT_EQ(resumed.progress.structure.text(), whole.progress.structure.text());
-  expect_same_experts(resumed.parameters, whole.parameters);
+  expect_to_go_on_exactly();
+}
+
+TEST_F(LivingExperts, GoOnExactlyWhereSomeAreDrawn) {
+  change_settings([](ExpertSettings& settings) { settings.router_exploration = 0.5; });
+  expect_to_go_on_exactly();
 }
 
 // An engine that is edited where its state lies.
@@ -134,16 +160,15 @@ TEST_F(LivingExperts, AreEditedWhereTheEngineHasThem) {
 TEST_F(LivingExperts, OfAnotherRoomAreRefusedOnResume) {
   NobodyListens nobody;
   train(nobody, 3);
-  ExpertSettings settings = settings_as<ExpertSettings>(request_.network.settings);
-  settings.max_experts = 9;
-  request_.network.settings = config::write(settings);
-  request_.initial_parameters = initial_parameters(request_.network, 8);
-  try {
-    train(nobody, 0, true);
-    FAIL() << "it went on";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("max_experts"));
-  }
+  change_settings([](ExpertSettings& settings) { settings.max_experts = 9; });
+  expect_to_be_refused_on_resume("max_experts is 8 there and 9 here");
+}
+
+TEST_F(LivingExperts, OfWhichMoreAreDrawnAreRefusedOnResume) {
+  NobodyListens nobody;
+  train(nobody, 3);
+  change_settings([](ExpertSettings& settings) { settings.router_exploration = 0.5; });
+  expect_to_be_refused_on_resume("router_exploration is 0 there and 0.5 here");
 }
 
 }  // namespace

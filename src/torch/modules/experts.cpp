@@ -9,6 +9,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/clamp_min.h>
 #include <ATen/ops/div.h>
+#include <ATen/ops/gather.h>
 #include <ATen/ops/log.h>
 #include <ATen/ops/logsumexp.h>
 #include <ATen/ops/matmul.h>
@@ -21,6 +22,7 @@
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
+#include "kernels/drawn_experts.h"
 #include "kernels/noise.h"
 #include "model/experts.h"
 #include "torch/modules/layers.h"
@@ -48,12 +50,15 @@ class Experts : public Module {
   at::Tensor outputs(std::span<const at::Tensor> inputs, const Pass& pass) const override {
     const at::Tensor& x = inputs.front();
     const at::Tensor scores = scores_of(x, pass);  // [rows, room]
-    const auto [best, chosen] = at::topk(scores, shape_.settings.top_k, 1);
-    const at::Tensor shares = shares_of(best, 1);
+    const auto [best, liked] = at::topk(scores, shape_.settings.top_k, 1);
+    const bool explores = pass.is_training && shape_.settings.router_exploration > 0;
+    const at::Tensor chosen = explores ? with_drawn_ones(liked, pass) : liked;
+    const at::Tensor shares = shares_of(explores ? at::gather(scores, 1, chosen) : best, 1);
     const at::Tensor of_all = at::zeros_like(scores).scatter(1, chosen, shares);
-    const at::Tensor asked = at::zeros_like(scores).scatter(1, chosen, 1.0);
+    // By the router itself: who is drawn tells nothing of what it likes.
+    const at::Tensor asked = at::zeros_like(scores).scatter(1, liked, 1.0);
     const at::Tensor probabilities = shares_of(scores, 1);
-    if (pass.is_training) count_usage(asked, chosen, probabilities);
+    if (pass.is_training) count_usage(asked, liked, probabilities);
 
     at::Tensor mixed = mix(x, of_all, pass);
     if (!pass.is_training) return with_zeros_behind(mixed);
@@ -114,6 +119,22 @@ class Experts : public Module {
                      at::zeros({}, scores.options()).fill_(-std::numeric_limits<float>::infinity()));
   }
 
+  at::Tensor with_drawn_ones(const at::Tensor& liked, const Pass& pass) const {
+    const at::Tensor chosen = liked.clone();
+    kernels::DrawnExperts work;
+    work.chosen = chosen.mutable_data_ptr<std::int64_t>();
+    work.alive = alive_.const_data_ptr<float>();
+    work.rows = chosen.size(0);
+    work.first_row = pass.part.first_row;
+    work.room = shape_.room();
+    work.top_k = shape_.settings.top_k;
+    work.share = shape_.settings.router_exploration;
+    work.seed = pass.part.seed;
+    work.counters = pass.part.counters;
+    kernels::draw_experts(work, pass.part.place);
+    return chosen;
+  }
+
   at::Tensor mix(const at::Tensor& x, const at::Tensor& shares, const Pass& pass) const {
     at::Tensor values = x.unsqueeze(0).expand({shape_.room(), x.size(0), x.size(1)});
     for (std::size_t i = 0; i < layers_.size(); ++i) {
@@ -132,13 +153,13 @@ class Experts : public Module {
     return at::mul(at::sum(at::mul(probabilities, busy), 1, true), at::sum(alive_));
   }
 
-  void count_usage(const at::Tensor& asked, const at::Tensor& chosen, const at::Tensor& probabilities) const {
+  void count_usage(const at::Tensor& asked, const at::Tensor& liked, const at::Tensor& probabilities) const {
     const at::NoGradGuard no_autograd;
     const at::Tensor counts = at::sum(asked, 0);
     activations_.add_(counts);
     idle_steps_.copy_(at::where(counts.ne(0), at::zeros_like(counts), at::add(idle_steps_, 1)));
     idle_steps_.mul_(alive_);
-    const at::Tensor first = at::zeros_like(asked).scatter(1, chosen.narrow(1, 0, 1), 1.0);
+    const at::Tensor first = at::zeros_like(asked).scatter(1, liked.narrow(1, 0, 1), 1.0);
     followers_.add_(at::matmul(first.transpose(0, 1), at::sub(asked, first)));
     const at::Tensor logarithms = at::log(at::clamp_min(probabilities, 1e-37));
     const at::Tensor most = at::log(at::clamp_min(at::sum(alive_), 2.0));

@@ -113,6 +113,8 @@ void ExpertEngine::make_bench() {
   const auto choices = static_cast<std::size_t>(rows * top_k());
   const auto width = static_cast<std::size_t>(layout_.shape.outputs);
   chosen_ones_.resize(choices);
+  if (draws_experts()) liked_ones_.resize(choices);
+  liked_rows_.resize(static_cast<std::size_t>(room));
   shares_.resize(choices);
   places_.resize(choices);
   sources_.resize(static_cast<std::size_t>(answers));
@@ -233,7 +235,7 @@ MemoryUse ExpertEngine::memory() const {
   std::uint64_t bytes = frame_bytes();
   for (const Array& each : buffers_) bytes += each.bytes();
   bytes += (shares_.size() + mixed_.size() + mixed_gradient_.size() + float_targets_.size() +
-            row_weights_.size() + chosen_ones_.size() + numbers_.size()) *
+            row_weights_.size() + chosen_ones_.size() + liked_ones_.size() + numbers_.size()) *
                sizeof(float) +
            (places_.size() + sources_.size() + class_targets_.size()) * sizeof(std::int64_t);
   return {bytes, bytes, bytes};

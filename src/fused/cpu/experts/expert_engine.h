@@ -63,6 +63,7 @@ class ExpertEngine : public FramedEngine {
   void score(std::int64_t count);
   void add_router_noise(std::int64_t count);
   void choose(std::int64_t count);
+  void draw_experts(std::int64_t count);
   void sort_by_expert(std::int64_t count);
   void ask(const Group& group, bool is_training);
   void mix(std::int64_t count);
@@ -75,6 +76,7 @@ class ExpertEngine : public FramedEngine {
   Workspace space_of_router(std::int64_t count) const;
 
   std::int64_t top_k() const { return layout_.shape.settings.top_k; }
+  bool draws_experts() const { return layout_.shape.settings.router_exploration > 0; }
 
   ExpertLayout layout_;
   Network router_;
@@ -96,6 +98,8 @@ class ExpertEngine : public FramedEngine {
   Workspace routed_;                       // the batch on its way through the router
   Workspace asked_;                        // rows of all experts, in the order by experts
   std::vector<std::int32_t> chosen_ones_;  // [rows, top_k]
+  std::vector<std::int32_t> liked_ones_;   // the same as the router alone has it, where some are drawn
+  std::vector<float> liked_rows_;          // [room]: of each expert the rows that the router likes it for
   std::vector<float> shares_;              // [rows, top_k]
   std::vector<std::int64_t> places_;       // [rows, top_k], in the order by experts
   std::vector<std::int64_t> sources_;      // of each place: the row

@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "fused/cpu/experts/expert_engine.h"
+#include "kernels/drawn_experts.h"
 #include "kernels/noise.h"
 #include "model/expert_routing.h"
 
@@ -80,6 +81,7 @@ void ExpertEngine::forward(std::int64_t count, bool is_training) {
   score(count);
   if (is_training && layout_.shape.settings.router_noise > 0) add_router_noise(count);
   choose(count);
+  if (is_training && draws_experts()) draw_experts(count);
   sort_by_expert(count);
   auto work = [&](std::int64_t item) { ask(groups_[static_cast<std::size_t>(item)], is_training); };
   pool_.share(std::ssize(groups_), work);
@@ -120,6 +122,21 @@ void ExpertEngine::choose(std::int64_t count) {
     const auto place = static_cast<std::size_t>(row * top_k());
     route_row(routed_.active[2] + row * stride, living_, layout_.shape.settings.temperature, top_k(),
               &chosen_ones_[place], &shares_[place]);
+  }
+}
+
+void ExpertEngine::draw_experts(std::int64_t count) {
+  const ExpertSettings& settings = layout_.shape.settings;
+  const std::int64_t stride = router_.layers[1].outputs;
+  const float* alive = network_.parameters + layout_.alive;
+  std::copy_n(chosen_ones_.begin(), count * top_k(), liked_ones_.begin());
+  for (std::int64_t row = 0; row < count; ++row) {
+    const kernels::RowDraws draws(request_.seed, step_, row, layout_.shape.room());
+    if (!draws.is_of(settings.router_exploration)) continue;
+    const auto place = static_cast<std::size_t>(row * top_k());
+    kernels::draw_experts_of_row(draws, alive, top_k(), &chosen_ones_[place]);
+    share_among(routed_.active[2] + row * stride, settings.temperature, top_k(), &chosen_ones_[place],
+                &shares_[place]);
   }
 }
 
@@ -178,15 +195,21 @@ void ExpertEngine::mix(std::int64_t count) {
 void ExpertEngine::count_usage(std::int64_t count) {
   const std::int64_t room = layout_.shape.room();
   float* flat = network_.parameters;
-  for (const Group& group : groups_) {
-    flat[layout_.activations + group.expert] += static_cast<float>(group.rows);
-    float& idle = flat[layout_.idle_steps + group.expert];
-    idle = group.rows > 0 ? 0 : idle + 1;
+  // By the router itself: who is drawn tells nothing of what it likes.
+  const std::vector<std::int32_t>& liked = draws_experts() ? liked_ones_ : chosen_ones_;
+  std::ranges::fill(liked_rows_, 0.0F);
+  for (std::int64_t i = 0; i < count * top_k(); ++i)
+    liked_rows_[static_cast<std::size_t>(liked[static_cast<std::size_t>(i)])] += 1;
+  for (const std::int32_t expert : living_) {
+    const float rows = liked_rows_[static_cast<std::size_t>(expert)];
+    flat[layout_.activations + expert] += rows;
+    float& idle = flat[layout_.idle_steps + expert];
+    idle = rows > 0 ? 0 : idle + 1;
   }
   double hesitation = 0;
   for (std::int64_t row = 0; row < count; ++row) {
-    const std::int32_t* chosen = &chosen_ones_[static_cast<std::size_t>(row * top_k())];
-    for (std::int64_t k = 1; k < top_k(); ++k) flat[layout_.followers + chosen[0] * room + chosen[k]] += 1;
+    const std::int32_t* of_row = &liked[static_cast<std::size_t>(row * top_k())];
+    for (std::int64_t k = 1; k < top_k(); ++k) flat[layout_.followers + of_row[0] * room + of_row[k]] += 1;
     share_all(routed_.active[2] + row * router_.layers[1].outputs, living_,
               layout_.shape.settings.temperature, probabilities_.data());
     hesitation += static_cast<double>(hesitation_of(probabilities_.data(), living_));
@@ -237,8 +260,8 @@ void ExpertEngine::add_losses_of_router(std::int64_t count, std::int64_t rows) {
   const auto living = static_cast<float>(living_.size());
   const float of_choice = living / static_cast<float>(count * top_k());
   std::vector<float> busy(static_cast<std::size_t>(layout_.shape.room()));
-  for (const Group& group : groups_)
-    busy[static_cast<std::size_t>(group.expert)] = static_cast<float>(group.rows) * of_choice;
+  for (const std::int32_t e : living_)
+    busy[static_cast<std::size_t>(e)] = liked_rows_[static_cast<std::size_t>(e)] * of_choice;
   std::size_t term = 1;
   const std::size_t balance_term = settings.load_balance > 0 ? term++ : 0;
   const std::size_t z_term = settings.router_z > 0 ? term : 0;

@@ -145,6 +145,7 @@ Sleeping::Sleeping(const EngineRequest& request, const ExpertShape& shape, const
     if (!memory.signs[i].empty()) work_.compared[i].signs = pointer<float>(memory.signs[i]);
   // As in training, so that it tells of hesitation too, but without what training adds to scores.
   router_.noise = 0;
+  router_.exploration = 0;
   router_.is_training = true;
   router_.inner = pointer<float>(memory.inner);
   router_.scores = pointer<float>(memory.scores);

@@ -132,11 +132,11 @@ struct Mix {
         static_cast<float>(living) / static_cast<float>(static_cast<std::int64_t>(rows) * work.top_k);
     float balance = 0;
     for (int i = lane; i < living; i += 32)
-      balance += shares.of(work.living[i]) * (static_cast<float>(work.groups[i].rows) * of_choice);
+      balance += shares.of(work.living[i]) * (static_cast<float>(work.groups[i].liked) * of_choice);
     balance = sum_over_warp(balance);
     const float by_balance = work.load_balance * of_row, by_z = work.router_z * of_row * 2 * logarithm;
     for (int i = lane; i < living; i += 32) {
-      const float busy = static_cast<float>(work.groups[i].rows) * of_choice;
+      const float busy = static_cast<float>(work.groups[i].liked) * of_choice;
       of_scores[work.living[i]] += shares.of(work.living[i]) * (by_balance * (busy - balance) + by_z);
     }
     if (lane != 0) return;

@@ -41,6 +41,7 @@ void place_buffers(ExpertWork& work, Place&& place) {
   place(work.score_deltas, work.batch * layout.router[1].outputs);
   place(work.hesitation, work.batch);
   place(work.chosen, pairs);
+  if (work.exploration > 0) place(work.liked, pairs);
   place(work.shares, pairs);
   place(work.places, pairs);
   place(work.sources, pairs);

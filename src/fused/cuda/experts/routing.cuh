@@ -1,6 +1,7 @@
 #pragma once
 
 #include "fused/cuda/experts/products.cuh"
+#include "kernels/drawn_experts.h"
 
 // Who answers for a row, and the rows in the order by experts. The same choices as model/expert_routing.h
 // makes on a CPU.
@@ -122,17 +123,20 @@ struct Route {
     float best = 0, largest = 0, sum = 0;
     int who = -1;
     for (int k = 0; k < work.top_k; ++k) {
-      next_best(work, scores, k == 0, best, who);
+      next_best(
+          work, [&](int expert) { return held(scores[expert]); }, k == 0, best, who);
       if (k == 0) largest = best;
       const float share = expf((best - largest) * work.inverse_temperature);
       sum += share;
       if (lane != 0) continue;
       work.chosen[first + k] = who;
       work.shares[first + k] = share;
+      if (draws_experts(work)) work.liked[first + k] = who;
     }
     __syncwarp();
     for (int k = lane; k < work.top_k; k += 32) work.shares[first + k] /= sum;
     if (!work.is_training) return;
+    if (draws_experts(work)) draw(work, row, scores);
     const float hesitation = AllShares(work, scores).hesitation();
     if (lane == 0) work.hesitation[row] = hesitation;
     if (!has_losses_of_router(work)) return;
@@ -140,18 +144,47 @@ struct Route {
     for (int i = lane; i < living; i += 32) kept[work.living[i]] = scores[work.living[i]];
   }
 
-  // Of those behind (best, who), in the order by falling scores and, of equals, by experts.
-  __device__ __forceinline__ static void next_best(const ExpertWork& work, const float* scores, bool is_first,
+  // Of some rows others than the router likes answer, by what it thinks of each of them. Unrolled, its loops
+  // would cost registers that are missed where none are drawn.
+  __device__ __forceinline__ static void draw(const ExpertWork& work, int row, const float* scores) {
+    const kernels::RowDraws draws(work.seed, work.counters->current_step, row, work.layout.room);
+    if (!draws.is_of(work.exploration)) return;
+    const int lane = own_lane();
+    const std::int64_t first = static_cast<std::int64_t>(row) * work.top_k;
+    float last = 0, largest = 0, sum = 0;
+    int who = -1;
+#pragma unroll 1
+    for (int k = 0; k < work.top_k; ++k) {
+      next_best(
+          work, [&](int expert) { return draws.of(expert); }, k == 0, last, who);
+      largest = k == 0 ? scores[who] : fmaxf(largest, scores[who]);
+      if (lane == 0) work.chosen[first + k] = who;
+    }
+    __syncwarp();
+#pragma unroll 1
+    for (int k = lane; k < work.top_k; k += 32) {
+      const float share = expf((scores[work.chosen[first + k]] - largest) * work.inverse_temperature);
+      work.shares[first + k] = share;
+      sum += share;
+    }
+    sum = sum_over_warp(sum);
+#pragma unroll 1
+    for (int k = lane; k < work.top_k; k += 32) work.shares[first + k] /= sum;
+  }
+
+  // Of those behind (best, who), in the order by falling values and, of equals, by experts.
+  template <class ValueOf>
+  __device__ __forceinline__ static void next_best(const ExpertWork& work, ValueOf value_of, bool is_first,
                                                    float& best, int& who) {
     const int living = *work.living_count;
     float found = -INFINITY;
     int finder = most_room;
     for (int i = own_lane(); i < living; i += 32) {
       const int expert = work.living[i];
-      const float score = held(scores[expert]);
-      const bool is_left = is_first || score < best || (score == best && expert > who);
-      if (!is_left || score < found || (score == found && expert > finder)) continue;
-      found = score;
+      const float value = value_of(expert);
+      const bool is_left = is_first || value < best || (value == best && expert > who);
+      if (!is_left || value < found || (value == found && expert > finder)) continue;
+      found = value;
       finder = expert;
     }
     for (int away = 16; away > 0; away /= 2) {
@@ -189,6 +222,9 @@ struct Sort {
     for (int i = warp; i < living; i += threads / 32) {
       const int count = walk(work, chosen, work.living[i], pairs, 0, false);
       if (lane == 0) counts[i] = count;
+      if (!draws_experts(work)) continue;
+      const int liked = walk(work, work.liked, work.living[i], pairs, 0, false);
+      if (lane == 0) work.groups[i].liked = liked;
     }
     __syncthreads();
     if (warp == 0) lay_out(work, living, counts);
@@ -197,7 +233,7 @@ struct Sort {
       walk(work, chosen, work.living[i], pairs, counts[i], true);
     if (!work.is_training) return;
     if (warp == threads / 32 - 1) add_hesitation(work, sums);
-    count_followers(work, chosen);
+    count_followers(work, draws_experts(work) ? work.liked : chosen);
   }
 
  private:
@@ -241,11 +277,12 @@ struct Sort {
       if (i < living) {
         const int expert = work.living[i], first = rows_before + rows_to_here - rows;
         counts[i] = first;
-        work.groups[i] = {expert, first, rows};
+        const int liked = draws_experts(work) ? work.groups[i].liked : rows;
+        work.groups[i] = {expert, first, rows, liked};
         RowTile* to = work.tiles + tiles_before + tiles_to_here - tiles;
         for (int at = 0; at < rows; at += rows_of_tile)
           *to++ = {expert, first + at, rows - at < rows_of_tile ? rows - at : rows_of_tile};
-        if (work.is_training) count_usage(work, expert, static_cast<std::uint32_t>(rows));
+        if (work.is_training) count_usage(work, expert, static_cast<std::uint32_t>(liked));
       }
       rows_before += __shfl_sync(~0U, rows_to_here, 31);
       tiles_before += __shfl_sync(~0U, tiles_to_here, 31);

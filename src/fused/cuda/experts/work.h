@@ -26,6 +26,7 @@ struct Group {
   std::int32_t expert;
   std::int32_t first;
   std::int32_t rows;
+  std::int32_t liked;  // rows of which the router alone would say so: others are drawn
 };
 // Some of them, for one product.
 constexpr int rows_of_tile = 32;
@@ -43,8 +44,9 @@ struct ExpertWork {
   Layout layout;
   int top_k = 1;
   float inverse_temperature = 1;
-  float noise = 0;  // these two: of the scores, in training
-  std::uint64_t seed = 0;
+  float noise = 0;                      // of the scores, in training
+  double exploration = 0;               // share of the rows that experts are drawn for, in training
+  std::uint64_t seed = 0;               // of these, and of dropout
   std::uint32_t dropout_threshold = 0;  // of 65,536
   float dropout_scale = 1;              // 1 / (1 - probability)
   float load_balance = 0;
@@ -73,7 +75,8 @@ struct ExpertWork {
   float* scores = nullptr;  // [batch, outputs of its second]
   float* score_deltas = nullptr;
   float* hesitation = nullptr;     // [batch]
-  std::int32_t* chosen = nullptr;  // these three: [batch, top_k]
+  std::int32_t* chosen = nullptr;  // these four: [batch, top_k]
+  std::int32_t* liked = nullptr;   // those that the router alone would choose; null where none are drawn
   float* shares = nullptr;
   std::int32_t* places = nullptr;   // in the order by experts
   std::int32_t* sources = nullptr;  // [batch * top_k]: of each place the row
@@ -111,6 +114,9 @@ struct ExpertWork {
 
 STOKER_HOST_DEVICE int rows_of(const ExpertWork& work) {
   return static_cast<int>(work.fixed_rows > 0 ? work.fixed_rows : work.counters->current_rows);
+}
+STOKER_HOST_DEVICE bool draws_experts(const ExpertWork& work) {
+  return work.is_training && work.exploration > 0;
 }
 STOKER_HOST_DEVICE std::int64_t most_row_tiles(const ExpertWork& work) {
   const std::int64_t pairs = work.batch * work.top_k;
