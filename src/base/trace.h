@@ -20,6 +20,9 @@ enum class TraceKind { card, training, step, operation, background };
 constexpr std::size_t trace_kinds = 5;
 std::string_view name_of(TraceKind kind);
 
+// The name of spans of the kind background that happen once on a machine: what comes of them is kept.
+constexpr const char* compiling_kernels = "compiling kernels";
+
 // May be used by several threads.
 class Trace {
  public:

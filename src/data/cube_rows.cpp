@@ -88,6 +88,13 @@ Dataset lay_cubes(const Table& table, const CubesRead& form, bool with_masks) {
   return laid;
 }
 
+std::vector<std::int64_t> first_pixels(const DatasetArray& cubes) {
+  const Array starts = cubes.starts.to_host();
+  std::vector<std::int64_t> pixels;
+  for (const std::int64_t line : starts.as<std::int64_t>()) pixels.push_back(line * cubes.row_shape()[1]);
+  return pixels;
+}
+
 Array cube_at(const DatasetArray& cubes, std::int64_t row) {
   Shape shape = cubes.row_shape();
   const std::int64_t of_line = shape[1] * shape[2];

@@ -40,6 +40,9 @@ Dataset lay_cubes(const Table& table, const CubesRead& form, bool with_masks);
 // Refuses cubes of other channels or wavelengths than those of the model.
 void refuse_other_cubes(const Table& table, const CubesRead& form);
 
+// Where each cube begins among the pixels of all of them.
+std::vector<std::int64_t> first_pixels(const DatasetArray& cubes);
+
 // One cube of a dataset as an array [1, height, width, channels], its mask likewise; nothing is copied unless
 // it lies in a GPU's memory.
 Array cube_at(const DatasetArray& cubes, std::int64_t row);

@@ -24,6 +24,7 @@ std::uint64_t allowed_bytes(const PlacementConfig& config, const PlacementFacts&
 }
 
 std::uint64_t shard_bytes(const PlacementFacts& facts, std::int64_t rows) {
+  if (facts.row_bytes > 0) return facts.row_bytes * static_cast<std::uint64_t>(rows);
   const double share =
       static_cast<double>(rows) / static_cast<double>(std::max<std::int64_t>(facts.training_rows, 1));
   return static_cast<std::uint64_t>(std::ceil(static_cast<double>(facts.training_bytes) * share));
@@ -106,8 +107,29 @@ PlacementPlan on_the_cpu(const PlacementConfig& config, const PlacementFacts& fa
   return plan;
 }
 
+// What a batch takes on the device, and one to validate with.
+std::uint64_t batch_bytes(const PlacementFacts& facts) {
+  return shard_bytes(facts, std::min(facts.batch_rows, facts.training_rows)) +
+         shard_bytes(facts, std::min(facts.batch_rows, facts.validation_rows));
+}
+
+// Nothing is copied beforehand: rows come from ordinary memory or from their file.
+std::string plan_batches(const PlacementConfig& config, const PlacementFacts& facts, PlacementPlan& plan) {
+  if (!facts.no_window.empty()) return facts.no_window;
+  if (batch_bytes(facts) > allowed_bytes(config, facts))
+    return fmt::format(
+        "a batch of {} takes {}, but only {}",
+        counted(static_cast<std::uint64_t>(std::min(facts.batch_rows, facts.training_rows)), "sample"),
+        human_bytes(batch_bytes(facts)), room_text(config, facts));
+  plan.placement = PlacementChoice::window;
+  plan.training = plan.validation = Memory::host;
+  plan.by_batches = true;
+  return "";
+}
+
 // Why there can be no window, or "" with the plan of one.
 std::string plan_window(const PlacementConfig& config, const PlacementFacts& facts, PlacementPlan& plan) {
+  if (facts.by_batches) return plan_batches(config, facts, plan);
   if (std::string problem = no_window(facts); !problem.empty()) return problem;
   const std::uint64_t allowed = allowed_bytes(config, facts);
   const bool has_validation_there = facts.validation_bytes <= allowed / 2;
@@ -168,6 +190,11 @@ std::string training_text(const PlacementPlan& plan, const PlacementFacts& facts
                        : facts.rows_lie_in_file        ? "a mapped file"
                                                        : "ordinary memory",
                        plan.slots, shard);
+  if (plan.by_batches)
+    return fmt::format(
+        "{} ({}) pass through VRAM from {}, a batch of {} at a time", rows, human_bytes(facts.training_bytes),
+        facts.rows_lie_in_file ? "a mapped file" : "ordinary memory",
+        human_count(static_cast<std::uint64_t>(std::min(facts.batch_rows, facts.training_rows))));
   const std::string order = plan.rows_per_shard > 0 ? fmt::format(", in shards of {}", shard) : "";
   if (plan.training == Memory::device) return rows + " in VRAM" + order;
   return fmt::format("{} ({}) {}{}", rows, human_bytes(facts.training_bytes),
@@ -234,8 +261,10 @@ PlacementPlan plan_below(const PlacementConfig& config, const PlacementFacts& fa
 }
 
 std::string text_of(const PlacementPlan& plan, const PlacementFacts& facts) {
-  const bool both = plan.slots == 0 && plan.training == plan.validation && facts.validation_rows > 0;
-  std::uint64_t there = plan.slots > 0
+  const bool both =
+      plan.slots == 0 && !plan.by_batches && plan.training == plan.validation && facts.validation_rows > 0;
+  std::uint64_t there = plan.by_batches ? batch_bytes(facts)
+                        : plan.slots > 0
                             ? static_cast<std::uint64_t>(plan.slots) * shard_bytes(facts, plan.rows_per_shard)
                         : plan.training == Memory::device ? facts.training_bytes
                                                           : 0;

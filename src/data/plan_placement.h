@@ -69,6 +69,9 @@ struct PlacementFacts {
   std::uint64_t total_bytes = 0;
   std::int64_t batch_rows = 1;  // the most that a batch may have: no shard is smaller
   std::string no_window;        // why these rows cannot be read through a window; "": they can
+  // Large rows: a window has those of a batch alone, which are brought from where they lie, in any order.
+  bool by_batches = false;
+  std::uint64_t row_bytes = 0;  // of one; 0: their share of all bytes
   // Of a training that goes on: the shards of its order, 0 for none. None: it begins.
   std::optional<std::int64_t> rows_per_shard;
   bool vram_has_failed = false;    // it looked as if there were room, and there was none
@@ -80,7 +83,8 @@ struct PlacementPlan {
   Memory training = Memory::host;                     // where the rows come from, of a window
   Memory validation = Memory::host;
   std::int64_t rows_per_shard = 0;  // 0: rows are shuffled all together
-  std::int64_t slots = 0;           // shards in the device's memory at a time; 0: there is no window
+  std::int64_t slots = 0;           // shards in the device's memory at a time; 0: there is no window of them
+  bool by_batches = false;          // there is one of a batch
   std::string fallback;             // why it is not the first choice; "": it is
 };
 

@@ -60,7 +60,9 @@ struct EngineRequest {
   // Of an order with shards: how many lie in the device's memory at a time, and the training rows may be in
   // any memory of the host. 0: the engine reads the training rows where they are.
   std::int64_t window_slots = 0;
-  Dataset slots;                     // room for them there; without arrays an engine makes its own
+  Dataset slots;  // room for them there; without arrays an engine makes its own
+  // The rows may be in any memory of the host: an engine of a family that says so brings those of each batch.
+  bool brings_batches = false;
   Collective* collective = nullptr;  // null: one process
   Precision precision = Precision::automatic;
   OptimizerSettings optimizer;

@@ -79,6 +79,15 @@ std::string dataset_problem(const EngineRequest& request, const Dataset& dataset
   return "";
 }
 
+// Some rows may lie on the device though others are brought.
+Device reader_of_validation(const EngineRequest& request) {
+  const bool is_brought =
+      request.brings_batches && std::ranges::none_of(request.validation.arrays, [](const DatasetArray& each) {
+        return each.array.memory() == Memory::device;
+      });
+  return is_brought ? Device::cpu() : request.device;
+}
+
 // The shards that a batch reads must be there together, and rows in them lie one behind the other.
 std::string window_problem(const EngineRequest& request) {
   if (request.window_slots == 0) return "";
@@ -158,11 +167,11 @@ std::string request_problem(const EngineRequest& request) {
   if (problem.empty()) problem = overlap_problem(request);
   if (problem.empty()) problem = unfrozen_problem(request);
   if (problem.empty()) problem = window_problem(request);
-  // What passes through a window is copied by the host.
-  const Device reader = request.window_slots > 0 ? Device::cpu() : request.device;
+  // What passes through a window, or is brought, is copied by the host.
+  const Device reader = request.window_slots > 0 || request.brings_batches ? Device::cpu() : request.device;
   if (problem.empty()) problem = dataset_problem(request, request.training, reader);
   if (problem.empty() && request.validation.rows() > 0)
-    problem = dataset_problem(request, request.validation, request.device);
+    problem = dataset_problem(request, request.validation, reader_of_validation(request));
   return problem;
 }
 

@@ -9,6 +9,7 @@
 #include "device/cuda.h"
 #include "device/workers.h"
 #include "kernels/covariance_layout.h"
+#include "kernels/passing_room.h"
 #include "kernels/place.h"
 #include "kernels/stretch_numbers.h"
 
@@ -180,20 +181,6 @@ class CovarianceStretch {
   Statistics found_;
 };
 
-class PassingRoom {
- public:
-  PassingRoom(std::size_t bytes, const Place& place)
-      : place_(place), bytes_(cuda::allocate_for_now(bytes, place.device.index, place.stream)) {}
-  PassingRoom(const PassingRoom&) = delete;
-  PassingRoom& operator=(const PassingRoom&) = delete;
-  ~PassingRoom() { cuda::release_for_now(bytes_, place_.device.index, place_.stream); }
-  double* data() const { return reinterpret_cast<double*>(bytes_); }
-
- private:
-  Place place_;
-  std::byte* bytes_;
-};
-
 Statistics covariance_of_gpu(const StatisticsWork& work, BadPixels bad, const Place& place) {
   StatisticsWork with_products = work;
   with_products.with_products = true;
@@ -210,11 +197,11 @@ Statistics covariance_of_gpu(const StatisticsWork& work, BadPixels bad, const Pl
   const auto size = static_cast<std::size_t>(numbers_per_stretch(with_products));
   const auto room = static_cast<std::size_t>(covariance_room_cuda(with_products));
   const PassingRoom numbers((size + room) * sizeof(double), place);
-  check_launch(covariance_cuda(with_products, bad == BadPixels::refuse, numbers.data() + size, numbers.data(),
-                               place.stream),
+  check_launch(covariance_cuda(with_products, bad == BadPixels::refuse, numbers.as<double>() + size,
+                               numbers.as<double>(), place.stream),
                "covariance");
   std::vector<double> on_host(size);
-  cuda::copy(on_host.data(), numbers.data(), size * sizeof(double), place.device.index);
+  cuda::copy(on_host.data(), numbers.as<double>(), size * sizeof(double), place.device.index);
   const Statistics found = stretch_from<Statistics>(with_products, on_host.data());
   if (bad == BadPixels::refuse && std::isnan(found.mean[0])) refuse_bad_pixels();
   if (found.rows > 0 && !is_finite(found)) refuse_too_large();

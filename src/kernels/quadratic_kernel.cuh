@@ -51,8 +51,8 @@ __device__ inline void project(int thread, const QuadraticScores& work, const Qu
 
 // Adds up the loss, and turns what was projected into its gradient.
 __device__ inline void score(int thread, const QuadraticScores& work, const QuadraticCubes& cubes,
-                             const QuadraticLayout& layout, const std::uint8_t* classes, int rows,
-                             float* projected, Sums& sums) {
+                             const QuadraticLayout& layout, const std::uint8_t* classes, float* logits,
+                             int rows, float* projected, Sums& sums) {
   const float scale = static_cast<float>(work.scale);
   const float bias = static_cast<float>(work.bias);
   const float positive = static_cast<float>(work.pos_weight);
@@ -61,6 +61,8 @@ __device__ inline void score(int thread, const QuadraticScores& work, const Quad
     float squares = 0;
     for (int i = 0; i < layout.output_stride; ++i) squares += own[i] * own[i];
     const float logit = scale * (squares - bias);
+    if (logits != nullptr) logits[row] = logit;
+    if (classes == nullptr) continue;
     const float raised = expf(-fabsf(logit));
     const float softplus = fmaxf(logit, 0.0F) + logf(1 + raised);
     const float sigmoid = (logit < 0 ? raised : 1.0F) / (1 + raised);
@@ -127,6 +129,8 @@ __device__ inline void quadratic_of_block(int cube, int block, int thread, const
   const std::int64_t first = cubes.first_pixels[cube] + static_cast<std::int64_t>(block) * pixels_of_block;
   const std::int64_t behind = cubes.pixels_of_cube - static_cast<std::int64_t>(block) * pixels_of_block;
   const int rows = static_cast<int>(behind < pixels_of_block ? behind : pixels_of_block);
+  const std::int64_t among_logits =
+      cube * cubes.pixels_of_cube + static_cast<std::int64_t>(block) * pixels_of_block;
   float* const pixels = shared;
   float* const projected = shared + layout.staged * layout.stride;
   const int slot = thread / layout.tiles;
@@ -141,7 +145,8 @@ __device__ inline void quadratic_of_block(int cube, int block, int thread, const
     __syncthreads();
     project(thread, work, layout, pixels, projected);
     __syncthreads();
-    score(thread, work, cubes, layout, cubes.classes + at, now, projected, sums);
+    score(thread, work, cubes, layout, cubes.classes == nullptr ? nullptr : cubes.classes + at,
+          work.logits == nullptr ? nullptr : work.logits + among_logits + done, now, projected, sums);
     __syncthreads();
     if (work.with_gradients && slot < layout.slots)
       add_gradients(layout, pixels, projected, slot, left, right, gradients);

@@ -68,9 +68,13 @@ class QuadraticPart {
       const float* from = output(i);
       for (std::int64_t row = 0; row < rows; ++row) scores[row] += from[row] * from[row];
     }
-    float changes[rows_of_quadratic_block] = {};
     const auto scale = static_cast<float>(work_.scale);
     const auto bias = static_cast<float>(work_.bias);
+    if (work_.marks == nullptr) {
+      for (std::int64_t row = 0; row < rows; ++row) work_.logits[first + row] = scale * (scores[row] - bias);
+      return;
+    }
+    float changes[rows_of_quadratic_block] = {};
     const auto positive = static_cast<float>(work_.pos_weight);
     float loss = 0;
     double of_scale = 0, of_logits = 0;

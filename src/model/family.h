@@ -114,13 +114,19 @@ struct Family {
   // How its structure changes while it trains. Null: it does not.
   const Restructuring* restructuring = nullptr;
 
-  bool learns_where_rows_lie = false;    // learn_buffers reads rows in a GPU's memory as well
-  bool is_on_gpu_by_name_alone = false;  // `device: auto` does not take one
-  bool is_estimated_on_gpu = true;       // its arithmetic tells what a GPU would take for it
+  bool learns_where_rows_lie = false;  // learn_buffers reads rows in a GPU's memory as well
+  bool brings_batches = false;         // an engine on a GPU brings what does not lie there, batch by batch
+  // Why no GPU trains a model of these settings, as far as they alone tell; "": nothing speaks against one.
+  // Where it does, `device: auto` takes the CPU. Null: nothing ever does.
+  std::string (*no_gpu_because)(const config::Value& settings) = nullptr;
 
   bool is_solved() const { return solve != nullptr; }
   DType type() const { return is_solved() ? DType::float64 : DType::float32; }  // that it reads features in
 };
+
+inline std::string no_gpu_because(const Family& family, const config::Value& settings) {
+  return family.no_gpu_because == nullptr ? "" : family.no_gpu_because(settings);
+}
 
 std::span<const Family> families();
 // For programs that bring families of their own, before the first use of the table.

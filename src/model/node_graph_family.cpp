@@ -7,7 +7,8 @@
 #include "base/text.h"
 #include "base/trace.h"
 #include "data/cube_rows.h"
-#include "kernels/place.h"
+#include "model/nodes/cube_statistics.h"
+#include "model/nodes/fused_chain.h"
 #include "model/nodes/node_network.h"
 
 namespace stoker {
@@ -49,16 +50,20 @@ void check_unfrozen(const NodeGraph& graph, const NodeGraphSettings& settings, c
     diagnostics.add(line, path, "the graph has no loss, so there is nothing to train these nodes by");
 }
 
+nodes::CubeShape shape_told_by(const NodeGraphSettings& settings) {
+  nodes::CubeShape cubes;
+  cubes.wavelengths = settings.wavelengths;
+  if (!cubes.wavelengths.empty()) cubes.channels = std::ssize(cubes.wavelengths);
+  return cubes;
+}
+
 // What can be said of the graph before there are cubes.
 void check_node_graph(const config::Value& values, const std::string& path, const config::Value* written,
                       config::Diagnostics& diagnostics) {
   const auto settings = settings_as<NodeGraphSettings>(values);
   const config::Value& from = written != nullptr && written->find("nodes") != nullptr ? *written : values;
   const std::size_t faults = diagnostics.found().size();
-  nodes::CubeShape cubes;
-  cubes.wavelengths = settings.wavelengths;
-  if (!cubes.wavelengths.empty()) cubes.channels = std::ssize(cubes.wavelengths);
-  const NodeGraph graph = nodes::read_node_graph(from, cubes, path, diagnostics);
+  const NodeGraph graph = nodes::read_node_graph(from, shape_told_by(settings), path, diagnostics);
   if (diagnostics.found().size() == faults)
     check_unfrozen(graph, settings, path.empty() ? "unfrozen" : path + ".unfrozen",
                    line_of_setting(written, "unfrozen"), diagnostics);
@@ -105,34 +110,6 @@ std::vector<Phase> phases_of_nodes(const Network&) {
   return {GradientPhase{}};
 }
 
-// On the GPU whose memory the cubes lie in, those that are neighbours there together; none where they lie
-// elsewhere. Bad pixels are for a pass over the cubes to tell of, which knows which they are of.
-std::optional<kernels::Statistics> statistics_on_gpu(const NodeNetwork& network, const Dataset& training) {
-  const DatasetArray& cubes = *training.find(cubes_in_dataset);
-  if (cubes.array.memory() != Memory::device) return std::nullopt;
-  const Shape shape = cubes.row_shape();
-  const Array starts = cubes.starts.to_host();
-  const auto lines = starts.as<std::int64_t>();
-  kernels::Statistics all;
-  for (std::size_t row = 0; row < lines.size();) {
-    std::size_t end = row + 1;
-    while (end < lines.size() && lines[end] == lines[end - 1] + shape[0]) ++end;
-    const kernels::StatisticsWork work{
-        static_cast<const float*>(cubes.array.data()) + lines[row] * shape[1] * shape[2], nullptr,
-        static_cast<std::int64_t>(end - row) * shape[0] * shape[1], shape[2], true};
-    try {
-      all.merge(kernels::covariance(work, network.bad_pixels, {cubes.array.device(), nullptr}));
-    } catch (const OutOfMemory&) {
-      return std::nullopt;
-    } catch (const Error& error) {
-      if (error.code() != ExitCode::wrong_request) throw;
-      return std::nullopt;
-    }
-    row = end;
-  }
-  return all;
-}
-
 // The statistics: what every node begins with.
 void learn_nodes(const Network& network, const Dataset& training, std::uint64_t seed,
                  NamedArrays& parameters) {
@@ -142,7 +119,10 @@ void learn_nodes(const Network& network, const Dataset& training, std::uint64_t 
   nodes::LearningOptions options;
   options.bad_pixels = own.bad_pixels;
   options.seed = seed;
-  options.of_all_pixels = [&] { return statistics_on_gpu(own, training); };
+  options.of_all_pixels = [&] { return nodes::statistics_of_cubes(training, own.bad_pixels); };
+  options.of_all_scores = [&](const kernels::QuadraticScores& work) {
+    return nodes::statistics_of_scores(work, training, own.bad_pixels);
+  };
   const nodes::Learned learned = nodes::learn_states(
       own.graph,
       [&](const std::function<void(const nodes::Values&)>& take) {
@@ -156,6 +136,24 @@ std::int64_t multiply_adds_of_nodes(const Network& network) {
   std::int64_t of_pixel = 0;
   for (const ParameterSpec& spec : parameters_of_nodes(network)) of_pixel += spec.size();
   return of_pixel * network.inputs.front().shape[0] * network.inputs.front().shape[1];
+}
+
+// What a GPU has kernels for.
+std::string no_gpu_for_nodes(const config::Value& values) {
+  const auto settings = settings_as<NodeGraphSettings>(values);
+  if (settings.bad_pixels != kernels::BadPixels::refuse) return nodes::no_gpu_for_bad_pixels;
+  config::Diagnostics diagnostics("");
+  const NodeGraph graph = nodes::read_node_graph(values, shape_told_by(settings), "", diagnostics);
+  if (!diagnostics.found().empty()) return nodes::no_gpu_for_graph;
+  const nodes::IsTrained is_trained = [&](std::string_view node) {
+    return std::ranges::find(settings.unfrozen, node) != settings.unfrozen.end();
+  };
+  for (const nodes::Stage stage : {nodes::Stage::train, nodes::Stage::val}) {
+    const NodeGraph part = nodes::part_with_losses(graph, stage);
+    if (!part.nodes.empty() && !nodes::chain_by_types(part, is_trained, stage))
+      return nodes::no_gpu_for_graph;
+  }
+  return "";
 }
 
 Array refuse_outputs(const Network&, const NamedArrays&, const Dataset&, std::int64_t, std::int64_t) {
@@ -180,8 +178,8 @@ Family node_graph() {
           .multiply_adds = multiply_adds_of_nodes,
           .outputs_behind = count_losses,
           .learns_where_rows_lie = true,
-          .is_on_gpu_by_name_alone = true,
-          .is_estimated_on_gpu = false};
+          .brings_batches = true,
+          .no_gpu_because = no_gpu_for_nodes};
 }
 
 }  // namespace stoker

@@ -78,9 +78,10 @@ std::optional<Device> device_to_go_on_with(const FitRequest& request, Device aut
 
 bool may_measure_devices(const FitRequest& request, const PreparedData& data, const DeviceInfo& gpu) {
   const FitConfig& config = request.config;
-  return request.heeds_figures && !request.resume && config.device == "auto" && !config.deterministic &&
-         config.engine == EngineChoice::automatic && request.spec.training.batch_size != automatic_batch &&
-         lie_as_usual(config.placement, data, gpu);
+  // What learns from all rows first would do so for every trial.
+  return !family_of(request.spec).learns_where_rows_lie && request.heeds_figures && !request.resume &&
+         config.device == "auto" && !config.deterministic && config.engine == EngineChoice::automatic &&
+         request.spec.training.batch_size != automatic_batch && lie_as_usual(config.placement, data, gpu);
 }
 
 Device device_of_training(const FitRequest& request, const PreparedData& data, const DeviceInfo& gpu,

@@ -13,6 +13,7 @@
 #include "device/cpu_formats.h"
 #include "predict/predictions.h"
 #include "train/calibrate_deviations.h"
+#include "train/choose_batch.h"
 #include "train/choose_decision.h"
 #include "train/device_of_training.h"
 #include "train/groups.h"
@@ -193,24 +194,23 @@ void keep_validation_errors(const Table& table, const Dataset& validation, std::
   model.held_back = {std::move(rows), model.preparation.real_targets(held_back), std::move(predicted)};
 }
 
-// For some families a GPU has to be asked for by name, and nothing that is wrong with one may end a training
-// that does not use it.
+void tell_of_cpu(const FitRequest& request, Device gpu, const std::string& why, const Notes& notes) {
+  notes(Severity::info, fmt::format("{} is trained on the CPU although {} is there: {}", request.spec.family,
+                                    gpu.name(), why));
+}
+
+// Where no GPU has kernels for the model, nothing that is wrong with one may end its training.
 Device device_of_family(const FitRequest& request, const Notes& notes) {
   const std::string& wanted = request.config.device;
-  const Family& family = family_of(request.spec);
-  if (wanted != "auto" || !family.is_on_gpu_by_name_alone) return choose_device(wanted, notes);
+  const std::string why = no_gpu_because(family_of(request.spec), request.spec.settings);
+  if (wanted != "auto" || why.empty()) return choose_device(wanted, notes);
   Device there = Device::cpu();
   try {
     there = choose_device(wanted, no_notes());
   } catch (const Error&) {
     return there;
   }
-  if (!there.is_cuda()) return there;
-  if (const std::optional<Device> before = device_to_go_on_with(request, there)) return *before;
-  notes(Severity::info,
-        fmt::format("{} is trained on the CPU although {} is there: auto does not use a GPU for it yet; set "
-                    "device: cuda to use it",
-                    family.name, there.name()));
+  if (there.is_cuda()) tell_of_cpu(request, there, why, notes);
   return Device::cpu();
 }
 
@@ -228,6 +228,20 @@ EngineRequest request_for_device(const FitRequest& request, const PreparedData& 
   return wanted;
 }
 
+// What the settings of a model do not tell yet, and `auto` need not fail for. Rows are asked about as if they
+// were brought: they have not been placed.
+std::string no_engine_on(Device device, const FitRequest& request, const EngineRequest& wanted) {
+  const Family& family = family_of(request.spec);
+  if (request.config.device != "auto" || !device.is_cuda() || family.no_gpu_because == nullptr) return "";
+  if (device_to_go_on_with(request, device)) return "";
+  EngineRequest probe = wanted;
+  probe.brings_batches = family.brings_batches;
+  if (probe.batch_size == automatic_batch)
+    probe.batch_size = batch_sizes_to_try(probe.training.rows()).front();
+  const bool is_open = request.config.engine == EngineChoice::automatic;
+  return asking_engines(is_open ? EngineChoice::fused : request.config.engine, std::nullopt)(probe);
+}
+
 }  // namespace
 
 FitResult fit_network(const FitRequest& request, TrainingListener& listener, const Notes& notes,
@@ -242,6 +256,11 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
   refuse_decision_of_task(decision, choice_of(data.preparation.task()), data.preparation.target_column());
   RowCopies ahead;
   EngineRequest wanted = request_for_device(request, data, device, ahead);
+  if (const std::string why = no_engine_on(device, request, wanted); !why.empty()) {
+    tell_of_cpu(request, device, why, notes);
+    ahead = {};
+    wanted = request_for_device(request, data, Device::cpu(), ahead);
+  }
   tell_of_batches(training, wanted, notes);
   if (wanted.precision == Precision::bf16 && !wanted.device.is_cuda() && !cpu_multiplies_bf16())
     notes(

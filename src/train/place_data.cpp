@@ -9,6 +9,7 @@
 #include "device/device.h"
 #include "device/host_memory.h"
 #include "device/row_memory.h"
+#include "model/family.h"
 #include "train/choose_batch.h"
 #include "train/deal_rows.h"
 #include "train/engines.h"
@@ -32,12 +33,33 @@ void look_at_memory(PlacementFacts& facts) {
   }
 }
 
+// Of arrays that the other dataset does not look at as well.
+std::uint64_t bytes_beside(const Dataset& dataset, const Dataset& other) {
+  std::uint64_t bytes = 0;
+  for (const DatasetArray& each : dataset.arrays) {
+    const DatasetArray* same = other.find(each.name);
+    if (same == nullptr || same->array.data() != each.array.data()) bytes += each.array.bytes();
+    bytes += each.starts.bytes();
+  }
+  return bytes;
+}
+
+std::uint64_t bytes_of_row(const Dataset& dataset) {
+  std::uint64_t bytes = 0;
+  for (const DatasetArray& each : dataset.arrays) {
+    std::uint64_t numbers = size_of(each.array.type());
+    for (const std::int64_t extent : each.row_shape()) numbers *= static_cast<std::uint64_t>(extent);
+    bytes += numbers;
+  }
+  return bytes;
+}
+
 PlacementFacts facts_of(const Dataset& training, const Dataset& validation, Device device) {
   PlacementFacts facts;
   facts.training_rows = training.rows();
   facts.training_bytes = training.bytes();
   facts.validation_rows = validation.rows();
-  facts.validation_bytes = validation.bytes();
+  facts.validation_bytes = bytes_beside(validation, training);
   facts.device = device;
   if (device.is_cuda()) look_at_memory(facts);
   return facts;
@@ -58,8 +80,15 @@ std::int64_t largest_batch_of(const EngineRequest& request) {
   return batch_sizes_to_try(request.training.rows()).back();
 }
 
+bool brings_batches(const EngineRequest& request) {
+  const Family* family = find_family(request.network.family);
+  return family != nullptr && family->brings_batches;
+}
+
 // Whether an engine takes a window is asked of a request that has one, in shards of any size.
 std::string why_no_window(const EngineRequest& request, const PlacementWishes& wishes) {
+  if (brings_batches(request))
+    return request.device.is_cuda() ? "" : "cubes are read where they lie; a window is for GPUs";
   if (has_series(request.training))
     return "the rows are windows of a series, which overlap and cannot be cut into shards";
   EngineRequest probe = request;
@@ -164,6 +193,8 @@ PlacementChoice place_data(EngineRequest& request, const PlacementWishes& wishes
   facts.batch_rows = largest_batch_of(request);
   facts.rows_per_shard = wishes.rows_per_shard;
   facts.rows_lie_in_file = lie_in_file(request.training);
+  facts.by_batches = request.device.is_cuda() && brings_batches(request);
+  if (facts.by_batches) facts.row_bytes = bytes_of_row(request.training);
   facts.host_bytes = memory_for_all_rows();
   facts.free_bytes += ahead.bytes_on(request.device);
   PlacementPlan plan = planned(request, wishes, facts);
@@ -173,6 +204,7 @@ PlacementChoice place_data(EngineRequest& request, const PlacementWishes& wishes
   request.validation = std::move(rows.validation);
   request.order.rows_per_shard = plan.rows_per_shard;
   request.window_slots = plan.slots;
+  request.brings_batches = plan.by_batches;
   request.slots = std::move(rows.slots);
   if (facts.device.is_cuda() || facts.rows_lie_in_file ||
       wishes.config.placement != PlacementChoice::automatic) {
@@ -187,7 +219,8 @@ PlacementChoice place_data(EngineRequest& request, const PlacementWishes& wishes
 
 RowCopies rows_on_gpu(const PlacementConfig& config, Device device, Dataset& training, Dataset& validation) {
   PlacementFacts facts = facts_of(training, validation, device);
-  facts.no_window = "it is not needed";
+  facts.by_batches = true;  // what does not fit is for place_data to place
+  facts.row_bytes = bytes_of_row(training);
   const PlacementPlan plan = plan_placement(config, facts);
   if (plan.training != Memory::device || plan.validation != Memory::device) return {};
   const Traced traced(TraceKind::training, "placing the data");

@@ -233,6 +233,36 @@ TEST(PlanPlacement, ChangesNothingButTheOrderOnACpu) {
     EXPECT_THAT(refusal_of(wanting(choice), facts), HasSubstr("needs an NVIDIA GPU"));
 }
 
+// As cubes: nothing is cut into shards, and nothing is copied beforehand. All of them lie in one array, of
+// which rows to train on and to validate with have some each.
+TEST(PlanPlacement, BringsLargeRowsBatchByBatch) {
+  PlacementFacts facts = facts_of(24 * giga);
+  facts.training_rows = 1'000;
+  facts.validation_rows = 10;
+  facts.validation_bytes = 0;
+  facts.batch_rows = 16;
+  facts.by_batches = true;
+  facts.row_bytes = giga / 50;
+  facts.rows_per_shard = 0;  // which those of a training that goes on need not be either
+  const PlacementPlan plan = plan_placement({}, facts);
+  EXPECT_EQ(plan.placement, PlacementChoice::window);
+  EXPECT_EQ(plan.training, Memory::host);
+  EXPECT_EQ(plan.validation, Memory::host);
+  EXPECT_TRUE(plan.by_batches);
+  EXPECT_EQ(plan.slots + plan.rows_per_shard, 0);
+  EXPECT_EQ(
+      text_of(plan, facts),
+      "1,000 training samples (22.4 GiB) pass through VRAM from ordinary memory, a batch of 16 at a time, "
+      "10 validation samples in the host's memory: 495.9 MiB of 9.3 GiB");
+  facts.batch_rows = 500;
+  EXPECT_EQ(plan_placement({}, facts).placement, PlacementChoice::pinned);
+  EXPECT_THAT(refusal_of(wanting(PlacementChoice::window), facts),
+              AllOf(HasSubstr("a batch of 500 samples takes 9.5 GiB"), HasSubstr("may be used")));
+  facts = facts_of(giga);
+  facts.by_batches = true;
+  EXPECT_EQ(plan_placement({}, facts).placement, PlacementChoice::vram);
+}
+
 TEST(PlanPlacement, IsToldInOneLine) {
   PlacementFacts facts = facts_of(1'000'000);
   facts.training_rows = 3224;

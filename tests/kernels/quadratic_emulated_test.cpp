@@ -55,6 +55,24 @@ TEST_P(EmulatedQuadraticLoss, AndItsGradientsAreThoseOfAPlainLoop) {
   work.with_gradients = false;
   EXPECT_NEAR(test::loss_from(emulated_loss(work, lying.work())).loss, expected.loss, 1e-5 * expected.loss);
 }
+
+TEST_P(EmulatedQuadraticLoss, WritesLogitsOfCubesOneAfterTheOtherAndNeedsNoClassesForThem) {
+  const auto [columns, outputs] = GetParam();
+  const test::ScoredPixels scored(2 * test::ScoredCubes::pixels_of_cube, columns, outputs);
+  const test::ScoredCubes lying(scored);
+  const std::vector<float> matrix = test::filled_up(scored);
+  std::vector<float> expected(scored.marks.size()), found(scored.marks.size(), NAN);
+  kernels::QuadraticScores work = scored.work();
+  work.logits = expected.data();
+  kernels::quadratic_loss(work);
+  work.matrix = matrix.data();
+  work.logits = found.data();
+  kernels::QuadraticCubes cubes = lying.work();
+  cubes.classes = nullptr;
+  EXPECT_EQ(test::loss_from(emulated_loss(work, cubes)).loss, 0);
+  for (std::size_t i = 0; i < found.size(); ++i)
+    ASSERT_NEAR(found[i], expected[i], 1e-4F * (1 + std::abs(expected[i]))) << i;
+}
 INSTANTIATE_TEST_SUITE_P(Cubes, EmulatedQuadraticLoss,
                          testing::Values(std::tuple{1, 1}, std::tuple{6, 13}, std::tuple{50, 10},
                                          std::tuple{120, 30}));

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "graph_fixtures.h"
 #include "kernels/place.h"
+#include "kernels/score_statistics.h"
 #include "model/nodes/fused_chain.h"
 
 namespace stoker::nodes {
@@ -47,6 +48,30 @@ TEST(NodeGraph, LearnsFromWhatSomebodyElseFoundOfAllPixels) {
       EXPECT_TRUE(std::ranges::equal(find_array(learned.states.at(node), each.name).as<float>(),
                                      each.array.as<float>()))
           << node << '.' << each.name;
+}
+
+// Scores behind affine nodes are found by one matrix.
+TEST(NodeGraph, LearnsFromScoresThatSomebodyElseFound) {
+  const NodeGraph graph = graph_of(spectral_stress);
+  LearningOptions options;
+  std::int64_t asked = 0;
+  options.of_all_scores = [&](const kernels::QuadraticScores& work) {
+    ++asked;
+    kernels::Statistics all;
+    three_batches([&](const Values& entering) {
+      const Array& cube = value_at(entering, "cube");
+      kernels::QuadraticScores own = work;
+      own.pixels = cube.as<float>().data();
+      own.rows = 128;
+      all.merge(kernels::score_statistics(own, kernels::BadPixels::refuse));
+    });
+    return all;
+  };
+  const States found = learn_states(graph, three_batches, options).states;
+  const States expected = learn_states(graph, three_batches, {}).states;
+  EXPECT_EQ(asked, 1);
+  const float bias = find_array(expected.at("logit"), "bias").as<float>()[0];
+  EXPECT_NEAR(find_array(found.at("logit"), "bias").as<float>()[0], bias, 1e-4F * bias);
 }
 
 // By going over the pixels once more for each node.

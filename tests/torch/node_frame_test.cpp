@@ -113,14 +113,37 @@ TEST_F(NodeFrame, GoesOnFromItsStateAndFromThatOfTheCpu) {
   EXPECT_NO_THROW(plain.run({3, {chunk.learning_rates.begin() + 3, chunk.learning_rates.end()}}));
 }
 
+// Where they lie plays no part in what is learnt.
+TEST_F(NodeFrame, LearnsTheSameFromCubesThatAreBroughtBatchByBatch) {
+  const Table table = some_cubes(8);
+  EngineRequest request = request_of_graph(table, detector);
+  const auto whole = fused::cubes::make_engine(request);
+  whole->run(six_steps());
+  request.brings_batches = true;
+  const auto brought = fused::cubes::make_engine(request);
+  const std::int64_t before = fused::upload_count;
+  brought->run(six_steps());
+  EXPECT_GE(fused::upload_count - before, 2 * 3 * (6 + 2)) << "cubes and masks of three epochs";
+  expect_equal(brought->state(), whole->state());
+}
+
+TEST_F(NodeFrame, RefusesCubesInOrdinaryMemoryUnlessTheyAreBrought) {
+  const Table table = some_cubes(8);
+  EngineRequest request = request_of_graph(table, detector);
+  request.device = Device::cuda(0);
+  EXPECT_THAT(fused::cubes::refusal(request), testing::HasSubstr("ordinary memory"));
+  request.brings_batches = true;
+  EXPECT_EQ(fused::cubes::refusal(request), "");
+}
+
 TEST_F(NodeFrame, RefusesWhatIsNoChain) {
   const Table table = some_cubes(8);
   EXPECT_THAT(
       fused::cubes::refusal(request_of_graph(table, replaced(detector, "[pca, logit]", "[pca, rx, logit]"))),
-      testing::HasSubstr("it trains chains of affine nodes"));
+      testing::HasSubstr("a GPU trains only chains of affine nodes"));
   EXPECT_THAT(
       fused::cubes::refusal(request_of_graph(table, std::string(detector) + "bad_pixels: leave_out\n")),
-      testing::HasSubstr("on a CPU alone"));
+      testing::HasSubstr("only on a CPU"));
 }
 
 }  // namespace

@@ -116,6 +116,20 @@ TEST(BadPixels, ThatAreLeftOutHaveNoScoreAndNoMark) {
   }
 }
 
+TEST(BadPixels, AreRefusedWhereAModelIsToScoreThemThatRefusesThem) {
+  const Model model =
+      fitted_to_cubes(some_cubes(6), spec_of_graph(replaced(leaving_out, "leave_out", "refuse"))).model;
+  int scored = 0;
+  const auto score = [&](const Table& table) {
+    score_cubes(model, table, [&](std::int64_t, const CubeScores&) { ++scored; });
+  };
+  EXPECT_THAT(error_of(ExitCode::wrong_request, [&] { score(with_a_bad_first_cube(2)); }),
+              AllOf(HasSubstr("1 of 2 cubes to score has pixels"), HasSubstr("leave_out")));
+  EXPECT_EQ(scored, 0);
+  score(some_cubes(2));
+  EXPECT_EQ(scored, 2);
+}
+
 // There is nothing to learn from it; a model may meet one all the same.
 TEST(BadPixels, MayBeAllOfACubeThatIsNotTrainedOn) {
   const Table bad = with_a_bad_first_cube(4);

@@ -9,7 +9,10 @@
 namespace stoker::test {
 namespace {
 
+using testing::Contains;
 using testing::HasSubstr;
+
+const std::string trained_detector = replaced(detector, "[pca, logit]", "[pca, rx, logit]");
 
 Dataset on_gpu(const Dataset& data, Device gpu) {
   Dataset copy = data;
@@ -24,6 +27,16 @@ std::optional<Device> any_gpu() {
   for (const DeviceInfo& each : list_devices().devices)
     if (each.device.is_cuda()) return each.device;
   return std::nullopt;
+}
+
+void expect_near_model(const FitResult& found, const FitResult& expected) {
+  for (const NamedArray& each : expected.model.parameters) {
+    const Array other = find_array(found.model.parameters, each.name);
+    for (std::size_t i = 0; i < each.array.as<float>().size(); ++i)
+      EXPECT_NEAR(other.as<float>()[i], each.array.as<float>()[i],
+                  1e-3 * (1 + std::abs(other.as<float>()[i])))
+          << each.name << ' ' << i;
+  }
 }
 
 // Statistics, steps, validation and the metrics of every epoch. One of four is left out of the training, so
@@ -54,24 +67,60 @@ TEST(NodeGraphTraining, LearnsOnAGpuWhereADocumentAsksForIt) {
       EXPECT_NEAR(there.values[k].value, here.values[k].value, 0.01) << here.values[k].name;
     }
   }
-  for (const NamedArray& each : results[0].model.parameters) {
-    const Array other = find_array(results[1].model.parameters, each.name);
-    for (std::size_t i = 0; i < each.array.as<float>().size(); ++i)
-      EXPECT_NEAR(other.as<float>()[i], each.array.as<float>()[i],
-                  1e-3 * (1 + std::abs(other.as<float>()[i])))
-          << each.name << ' ' << i;
+  expect_near_model(results[1], results[0]);
+}
+
+// Statistics of cubes that do not lie on the GPU are the CPU's.
+TEST(NodeGraphTraining, LearnsTheSameOnAGpuWhereverTheCubesLie) {
+  if (!any_gpu()) GTEST_SKIP() << "no GPU here";
+  const Table table = some_cubes(24);
+  ModelSpec spec = spec_of_graph(detector);
+  spec.training.validation_ratio = 0.25;
+  std::vector<FitResult> results;
+  for (const PlacementChoice placement :
+       {PlacementChoice::vram, PlacementChoice::window, PlacementChoice::host, PlacementChoice::pinned}) {
+    FitRequest request = request_for_cubes(table, spec);
+    request.config.device = "cuda";
+    request.config.placement.placement = placement;
+    RecordingListener listener;
+    results.push_back(fit(request, listener, StopSignal{}));
+    EXPECT_EQ(results.back().placement, config::name_of(placement));
+    expect_near_model(results.back(), results.front());
   }
 }
 
-TEST(NodeGraphTraining, TakesAGpuByNameAloneAndWhatItHasKernelsFor) {
-  if (!any_gpu()) GTEST_SKIP() << "no GPU here";
-  const std::string no_chain = replaced(detector, "[pca, logit]", "[pca, rx, logit]");
-  FitRequest request = request_for_cubes(some_cubes(8), spec_of_graph(no_chain));
-  request.config.device = "auto";
+TEST(NodeGraphTraining, TellsByItsSettingsWhatNoGpuHasKernelsFor) {
+  const auto why = [](const std::string& graph) {
+    const ModelSpec spec = spec_of_graph(graph);
+    return no_gpu_because(family_of(spec), spec.settings);
+  };
+  EXPECT_EQ(why(detector), "");
+  EXPECT_THAT(why(trained_detector), HasSubstr("chains of affine nodes"));
+  EXPECT_THAT(why(std::string(detector) + "bad_pixels: leave_out\n"), HasSubstr("bad pixels"));
+}
+
+// Without rows to validate with.
+TEST(NodeGraphTraining, TrainsADetectorOnTheCpu) {
+  const Table table = some_cubes(8);
+  FitRequest request = request_for_cubes(table, spec_of_graph(trained_detector));
+  request.config.device = "cpu";
   RecordingListener listener;
-  EXPECT_EQ(fit(request, listener, StopSignal{}).device, "cpu");
-  request.config.device = "cuda";
-  EXPECT_THAT(refusal_of(request), HasSubstr("chains of affine nodes"));
+  EXPECT_EQ(fit(request, listener, StopSignal{}).epochs.size(), 4U);
+}
+
+TEST(NodeGraphTraining, TakesAGpuByItselfForWhatThatHasKernelsFor) {
+  if (!any_gpu()) GTEST_SKIP() << "no GPU here";
+  const Table table = some_cubes(8);
+  FitRequest chain = request_for_cubes(table, spec_of_graph(detector));
+  chain.config.device = "auto";
+  RecordingListener listener;
+  EXPECT_EQ(fit(chain, listener, StopSignal{}).device, "cuda:0");
+  FitRequest other = request_for_cubes(table, spec_of_graph(trained_detector));
+  other.config.device = "auto";
+  EXPECT_EQ(fit(other, listener, StopSignal{}).device, "cpu");
+  EXPECT_THAT(listener.infos, Contains(HasSubstr("although cuda:0 is there: a GPU trains only chains")));
+  other.config.device = "cuda";
+  EXPECT_THAT(refusal_of(other), HasSubstr("chains of affine nodes"));
 }
 
 TEST(NodeGraphTraining, LearnsOnAGpuWhatItLearnsOnTheCpu) {

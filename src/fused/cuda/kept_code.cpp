@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/trace.h"
 #include "base/user_cache.h"
 #include "fused/cuda/gpu.h"
 #include "fused/cuda/nvrtc.h"
@@ -42,7 +43,11 @@ CompiledCode kept_or_compiled(const std::string& source, const std::string& arch
   } catch (const Error&) {
     // A cache that cannot be read is no cache.
   }
-  CompiledCode made = compiled(source, architecture, stop);
+  CompiledCode made;
+  {
+    const Traced traced(TraceKind::background, compiling_kernels);
+    made = compiled(source, architecture, stop);
+  }
   if (file && !made.code.empty()) {
     try {
       make_folder(file->parent_path());

@@ -1,6 +1,5 @@
 #include "model/nodes/fused_chain.h"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 
 #include "base/error.h"
@@ -9,11 +8,10 @@
 #include "model/nodes/anomaly_bce.h"
 #include "model/nodes/entering.h"
 #include "model/nodes/pixels.h"
+#include "model/nodes/score_matrix.h"
 
 namespace stoker::nodes {
 namespace {
-
-using Homogeneous = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 // The node that an input reads from, where it has this type.
 std::optional<std::size_t> source_of_type(const NodeGraph& graph, const GraphNode& node,
@@ -35,49 +33,33 @@ bool is_beside_pixels(const FusedChain& chain, const GraphNode& node) {
   return true;
 }
 
-// Its squared length is the detector's score: the root of the inverse covariance, after the mean is taken
-// away. None where the inverse, rounded to single precision, is not positive.
-std::optional<Homogeneous> root_of(const NamedArrays& state) {
-  const Eigen::MatrixXd inverse = matrix_in(state, "cov_inv").cast<double>();
-  const Eigen::VectorXd mean = matrix_in(state, "mu").row(0).transpose().cast<double>();
-  const Eigen::LLT<Eigen::MatrixXd> factored((inverse + inverse.transpose()) / 2);
-  if (factored.info() != Eigen::Success) return std::nullopt;
-  const Eigen::MatrixXd root = factored.matrixU();
-  Homogeneous result(root.rows(), root.cols() + 1);
-  result << root, -root * mean;
-  return result;
-}
-
+// What states decide.
 bool can_run_so(const NodeGraph& graph, const FusedChain& chain, const IsTrained& is_trained,
                 const States& states, Stage stage) {
   const bool is_training = stage == Stage::train;
   for (const std::size_t place : chain.affine) {
     const GraphNode& node = graph.nodes[place];
     const auto affine = node.node->affine(states.at(node.name));
-    if (!affine || !node.runs_in(stage)) return false;
-    if (is_training && !node.node->is_affine_in_training()) return false;
+    if (!affine) return false;
     if (is_training && is_trained(node.name) && !node.node->trainable().empty() &&
         !node.node->affine_gradient(states.at(node.name), *affine))
       return false;
   }
+  return root_of_detector(states.at(graph.nodes[chain.detector].name)).has_value();
+}
+
+bool runs_so(const NodeGraph& graph, const FusedChain& chain, const IsTrained& is_trained, Stage stage) {
+  for (const std::size_t place : chain.affine) {
+    const GraphNode& node = graph.nodes[place];
+    if (!node.runs_in(stage) || (stage == Stage::train && !node.node->is_affine_in_training())) return false;
+  }
   const GraphNode& detector = graph.nodes[chain.detector];
-  if (is_trained(detector.name) || !detector.runs_in(stage) || !graph.nodes[chain.logit].runs_in(stage) ||
-      !root_of(states.at(detector.name)))
+  if (is_trained(detector.name) || !detector.runs_in(stage) || !graph.nodes[chain.logit].runs_in(stage))
     return false;
   return std::ranges::all_of(graph.nodes, [&](const GraphNode& node) {
     return !node.node->is_loss() || !node.runs_in(stage) || &node == &graph.nodes[chain.loss] ||
            is_beside_pixels(chain, node);
   });
-}
-
-Homogeneous homogeneous(const Affine& affine) {
-  Homogeneous matrix = Homogeneous::Zero(affine.outputs + 1, affine.inputs + 1);
-  for (std::int64_t i = 0; i < affine.outputs; ++i) {
-    for (std::int64_t j = 0; j < affine.inputs; ++j) matrix(i, j) = affine.at(i, j);
-    matrix(i, affine.inputs) = affine.offset[static_cast<std::size_t>(i)];
-  }
-  matrix(affine.outputs, affine.inputs) = 1;
-  return matrix;
 }
 
 void add_state(States& all, const std::string& node, const NamedArrays& more) {
@@ -124,8 +106,7 @@ FusedStep beside_pixels(const NodeGraph& graph, const States& states, const Valu
 
 }  // namespace
 
-std::optional<FusedChain> find_fused_chain(const NodeGraph& graph, const States& states,
-                                           const IsTrained& is_trained, Stage stage) {
+std::optional<FusedChain> chain_by_types(const NodeGraph& graph, const IsTrained& is_trained, Stage stage) {
   for (std::size_t place = 0; place < graph.nodes.size(); ++place) {
     const GraphNode& loss = graph.nodes[place];
     if (loss.type->name != "AnomalyBCEWithLogits" || !loss.runs_in(stage)) continue;
@@ -139,18 +120,19 @@ std::optional<FusedChain> find_fused_chain(const NodeGraph& graph, const States&
     chain.logit = *logit;
     chain.data = *data;
     chain.detector = *detector;
-    for (Link link = graph.nodes[*detector].sources.at("data"); link.node != *data;) {
-      const GraphNode& node = graph.nodes[link.node];
-      if (node.outputs.empty() || node.outputs[0].name != link.port || node.inputs.empty())
-        return std::nullopt;
-      chain.affine.insert(chain.affine.begin(), link.node);
-      link = node.sources.at(node.inputs[0].name);
-      if (link.node == *data && link.port != "cube") return std::nullopt;
-    }
-    if (!can_run_so(graph, chain, is_trained, states, stage)) return std::nullopt;
+    const auto before = before_detector(graph, *detector);
+    if (!before || before->data != *data) return std::nullopt;
+    chain.affine = before->nodes;
+    if (!runs_so(graph, chain, is_trained, stage)) return std::nullopt;
     return chain;
   }
   return std::nullopt;
+}
+
+std::optional<FusedChain> find_fused_chain(const NodeGraph& graph, const States& states,
+                                           const IsTrained& is_trained, Stage stage) {
+  const auto chain = chain_by_types(graph, is_trained, stage);
+  return chain && can_run_so(graph, *chain, is_trained, states, stage) ? chain : std::nullopt;
 }
 
 FusedStep run_fused_chain(const NodeGraph& graph, const FusedChain& chain, const States& states,
@@ -197,12 +179,10 @@ FusedStep run_fused_chain(const NodeGraph& graph, const FusedChain& chain, const
   std::vector<Homogeneous> before(1);
   for (const Homogeneous& matrix : matrices)
     before.push_back(before.size() == 1 ? matrix : Homogeneous(matrix * before.back()));
-  const Homogeneous root = root_of(state_of_node(chain.detector)).value();
+  const Homogeneous root = root_of_detector(state_of_node(chain.detector)).value();
   const Homogeneous whole = matrices.empty() ? root : Homogeneous(root * before.back());
 
-  Homogeneous shifting = Homogeneous::Identity(columns + 1, columns + 1);
-  for (std::int64_t i = 0; i < columns; ++i)
-    shifting(i, columns) = static_cast<double>(pixels.near[static_cast<std::size_t>(i)]);
+  const Homogeneous shifting = shifting_by(pixels.near.first(static_cast<std::size_t>(columns)));
   const PixelMatrix matrix = (whole * shifting).transpose().cast<float>();
 
   const auto bce = settings_from<BceSettings>(graph.nodes[chain.loss].settings);

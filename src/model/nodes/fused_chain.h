@@ -23,7 +23,16 @@ struct FusedChain {
 
 using IsTrained = std::function<bool(std::string_view node)>;
 
-// None where the graph is another, or asks for more: a detector that is trained, other losses over pixels.
+// Why a GPU does not train other graphs, nor without some of the pixels.
+constexpr const char* no_gpu_for_graph =
+    "a GPU trains only chains of affine nodes that end in RXGlobal, ScoreToLogit and AnomalyBCEWithLogits "
+    "over "
+    "cubes with masks, with no other losses over pixels";
+constexpr const char* no_gpu_for_bad_pixels = "bad pixels are left out only on a CPU";
+
+// None where the graph is another, or asks for more: a detector that is trained, other losses over pixels. By
+// the types of nodes alone, and by what they have learnt as well.
+std::optional<FusedChain> chain_by_types(const NodeGraph& graph, const IsTrained& is_trained, Stage stage);
 std::optional<FusedChain> find_fused_chain(const NodeGraph& graph, const States& states,
                                            const IsTrained& is_trained, Stage stage = Stage::train);
 

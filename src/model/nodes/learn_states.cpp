@@ -7,6 +7,7 @@
 #include "kernels/place.h"
 #include "model/nodes/entering.h"
 #include "model/nodes/pixels.h"
+#include "model/nodes/score_matrix.h"
 
 namespace stoker::nodes {
 namespace {
@@ -105,15 +106,44 @@ class StateLearner {
     });
   }
 
-  // What is asked of the cubes as they enter, if somebody else knows it.
+  // What somebody else knows or finds faster.
   void find_at_once(std::set<PortPlace>& wanted) {
-    if (!options_.of_all_pixels) return;
     for (auto place = wanted.begin(); place != wanted.end();) {
-      const bool enters = graph_.nodes[place->first].type->kind == NodeKind::data && place->second == "cube";
-      const auto found = enters ? options_.of_all_pixels() : std::nullopt;
+      const auto found = found_at_once(*place);
       if (found) found_[*place] = *found;
       place = found ? wanted.erase(place) : std::next(place);
     }
+  }
+
+  std::optional<kernels::Statistics> found_at_once(const PortPlace& place) const {
+    const GraphNode& node = graph_.nodes[place.first];
+    if (node.type->kind == NodeKind::data && place.second == "cube")
+      return options_.of_all_pixels ? options_.of_all_pixels() : std::nullopt;
+    if (node.type->name == "RXGlobal" && options_.of_all_scores) return scores_at_once(place.first);
+    return std::nullopt;
+  }
+
+  // Pixels are measured from their mean, which is known where the nodes before the detector have learnt.
+  std::optional<kernels::Statistics> scores_at_once(std::size_t detector) const {
+    const auto before = before_detector(graph_, detector);
+    if (!before) return std::nullopt;
+    auto matrix = root_of_detector(learned_.states.at(graph_.nodes[detector].name));
+    for (std::size_t i = before->nodes.size(); matrix && i-- > 0;) {
+      const GraphNode& node = graph_.nodes[before->nodes[i]];
+      const auto affine = node.node->affine(learned_.states.at(node.name));
+      if (!affine) return std::nullopt;
+      matrix = Homogeneous(*matrix * homogeneous(*affine));
+    }
+    const auto known = known_at({before->data, "cube"});
+    if (!matrix || !known) return std::nullopt;
+    const std::vector<float> near(known->mean.begin(), known->mean.end());
+    const PixelMatrix shifted = (*matrix * shifting_by(near)).transpose().cast<float>();
+    kernels::QuadraticScores work;
+    work.columns = std::ssize(near);
+    work.shift = near.data();
+    work.matrix = shifted.data();
+    work.outputs = shifted.cols();
+    return options_.of_all_scores(work);
   }
 
   bool can_run_before(const GraphNode& node) const {

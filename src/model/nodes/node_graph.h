@@ -11,6 +11,7 @@
 #include "config/diagnostics.h"
 #include "config/value.h"
 #include "kernels/covariance.h"
+#include "kernels/quadratic_scores.h"
 #include "model/nodes/node.h"
 #include "model/nodes/nodes.h"
 
@@ -82,6 +83,9 @@ struct LearningOptions {
   // Of all pixels that enter, where something finds them faster than a pass over the batches; it may answer
   // none.
   std::function<std::optional<kernels::Statistics>()> of_all_pixels = {};
+  // Likewise of the scores of all pixels, by a detector with affine nodes before it: their matrix and shift
+  // are set, the pixels are not.
+  std::function<std::optional<kernels::Statistics>(const kernels::QuadraticScores& work)> of_all_scores = {};
 };
 
 struct Learned {

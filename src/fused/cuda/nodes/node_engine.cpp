@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include "data/cube_rows.h"
 #include "fused/cpu/nodes/node_engine.h"
 #include "fused/cuda/device_memory.h"
+#include "fused/cuda/nodes/cubes_on_gpu.h"
 #include "fused/cuda/own_stream.h"
 #include "kernels/quadratic_scores.h"
 
@@ -23,11 +25,6 @@ using stoker::nodes::NodeNetwork;
 using stoker::nodes::PixelsOfBatch;
 using stoker::nodes::Stage;
 using stoker::nodes::States;
-using stoker::nodes::Values;
-
-constexpr const char* no_chain =
-    "on a GPU it trains chains of affine nodes that end in RXGlobal, ScoreToLogit and AnomalyBCEWithLogits, "
-    "with other losses beside the pixels alone";
 
 std::string problem_of_stage(const NodeNetwork& network, const States& states, std::int64_t channels,
                              Stage stage) {
@@ -35,66 +32,12 @@ std::string problem_of_stage(const NodeNetwork& network, const States& states, s
   if (graph.nodes.empty()) return "";
   const IsTrained is_trained = [&](std::string_view node) { return network.is_trained(node); };
   const auto chain = find_fused_chain(graph, states, is_trained, stage);
-  if (!chain) return no_chain;
+  if (!chain) return stoker::nodes::no_gpu_for_graph;
   const Array& inverse = find_array(states.at(graph.nodes[chain->detector].name), "cov_inv");
   if (kernels::fits_quadratic_cuda(channels, inverse.dimension(0))) return "";
   return fmt::format("{} channels and {} scores of each pixel are more than its kernel has room for",
                      channels, inverse.dimension(0));
 }
-
-// The cubes of a dataset, where they lie, and what a batch of them gives.
-class CubesOnGpu {
- public:
-  CubesOnGpu(const NodeNetwork& network, const Dataset& data, Device device, Stream stream) {
-    const DatasetArray& cubes = *data.find(cubes_in_dataset);
-    const DatasetArray& masks = *data.find(masks_in_dataset);
-    const Shape shape = cubes.row_shape();
-    const std::int64_t channels = shape[2];
-    const Array starts = cubes.starts.to_host();
-    for (const std::int64_t line : starts.as<std::int64_t>()) first_pixels_.push_back(line * shape[1]);
-    pixels_of_cube_ = shape[0] * shape[1];
-    all_.pixels = pointer<float>(cubes.array);
-    all_.classes = pointer<std::uint8_t>(masks.array);
-    all_.pixels_of_cube = pixels_of_cube_;
-    std::ranges::fill(all_.is_marked, ~std::uint32_t{0});
-    for (const std::int64_t each : network.normal_classes)
-      all_.is_marked[each / 32] &= ~(std::uint32_t{1} << (each % 32));
-    const Array first = cubes.array.seen_as(first_pixels_.at(0) * channels, {channels}).to_host();
-    near_.assign(first.as<float>().begin(), first.as<float>().end());
-    shift_ = device_memory<float>(near_.size(), device, stream);
-    upload(shift_, 0, near_.data(), near_.size(), stream);
-    none_ = {{"cube", Array(DType::float32, {0, shape[0], shape[1], channels})},
-             {"mask", Array(DType::uint8, {0, shape[0], shape[1], 1})}};
-    if (!network.wavelengths.empty()) {
-      std::vector<float> wavelengths(network.wavelengths.begin(), network.wavelengths.end());
-      none_["wavelengths"] = Array::from<float>(wavelengths, {std::ssize(wavelengths)});
-    }
-  }
-
-  // `near`, `none` and how many there are.
-  PixelsOfBatch pixels_of(std::span<const std::int64_t> rows) const {
-    PixelsOfBatch pixels;
-    pixels.rows = std::ssize(rows) * pixels_of_cube_;
-    pixels.near = near_;
-    pixels.none = none_;
-    return pixels;
-  }
-  std::vector<std::int64_t> first_pixels_of(std::span<const std::int64_t> rows) const {
-    std::vector<std::int64_t> first;
-    for (const std::int64_t row : rows) first.push_back(first_pixels_[static_cast<std::size_t>(row)]);
-    return first;
-  }
-  const kernels::QuadraticCubes& all() const { return all_; }
-  const float* shift() const { return pointer<float>(shift_); }
-
- private:
-  std::vector<std::int64_t> first_pixels_;
-  std::int64_t pixels_of_cube_ = 0;
-  kernels::QuadraticCubes all_;
-  std::vector<float> near_;
-  Array shift_;
-  Values none_;
-};
 
 // What is trained is small and stays with the host; of a step, its matrix goes to the GPU and its sums come
 // back.
@@ -103,15 +46,20 @@ class NodeEngineOnGpu final : public fused_cpu::NodeEngine {
   explicit NodeEngineOnGpu(const EngineRequest& request)
       : NodeEngine(request),
         stream_(request.device),
-        training_cubes_(node_network(), request.training, request.device, stream_.get()) {
+        training_cubes_(node_network(), request_.training, request_, stream_.get()) {
     if (has_validation_)
-      validation_cubes_.emplace(node_network(), request.validation, request.device, stream_.get());
+      validation_cubes_.emplace(node_network(), request_.validation, request_, stream_.get());
     stream_.wait();
   }
 
   MemoryUse memory() const override {
-    const std::uint64_t bytes =
-        request_.training.bytes() + request_.validation.bytes() + parts_.bytes() + numbers_.bytes();
+    std::uint64_t bytes = parts_.bytes() + numbers_.bytes() + training_cubes_.bytes_brought();
+    if (validation_cubes_) bytes += validation_cubes_->bytes_brought();
+    std::set<const void*> counted;  // training and validation look at the same arrays
+    for (const Dataset* rows : {&request_.training, &request_.validation})
+      for (const DatasetArray& each : rows->arrays)
+        if (each.array.memory() == Memory::device && counted.insert(each.array.data()).second)
+          bytes += each.array.bytes();
     return {bytes, bytes, bytes};
   }
 
@@ -119,14 +67,14 @@ class NodeEngineOnGpu final : public fused_cpu::NodeEngine {
   FusedStep run_chain(const Passage& way, const States& states, std::span<const std::int64_t> rows,
                       Stage stage) override {
     check(cudaSetDevice(request_.device.index), "choosing a GPU");
-    const CubesOnGpu& cubes = stage == Stage::train ? training_cubes_ : *validation_cubes_;
+    CubesOnGpu& cubes = stage == Stage::train ? training_cubes_ : *validation_cubes_;
     PixelsOfBatch pixels = cubes.pixels_of(rows);
     pixels.loss = [&](const kernels::QuadraticScores& work) { return loss_of(work, cubes, rows); };
     return run_fused_chain(way.graph, *way.chain, states, pixels, is_trained(), stage);
   }
 
  private:
-  kernels::QuadraticLoss loss_of(kernels::QuadraticScores work, const CubesOnGpu& cubes,
+  kernels::QuadraticLoss loss_of(kernels::QuadraticScores work, CubesOnGpu& cubes,
                                  std::span<const std::int64_t> rows) {
     const std::vector<float> matrix = kernels::filled_up(work);
     const std::vector<std::int64_t> first_pixels = cubes.first_pixels_of(rows);
@@ -172,8 +120,8 @@ class NodeEngineOnGpu final : public fused_cpu::NodeEngine {
 std::string refusal(const EngineRequest& request) {
   if (std::string problem = fused_cpu::node_refusal(request); !problem.empty()) return problem;
   const NodeNetwork network = stoker::nodes::node_network(request.network);
-  if (network.bad_pixels != kernels::BadPixels::refuse) return "bad pixels are left out on a CPU alone";
-  if (request.training.find(masks_in_dataset) == nullptr) return no_chain;
+  if (network.bad_pixels != kernels::BadPixels::refuse) return stoker::nodes::no_gpu_for_bad_pixels;
+  if (request.training.find(masks_in_dataset) == nullptr) return stoker::nodes::no_gpu_for_graph;
   const std::int64_t channels = request.training.find(cubes_in_dataset)->row_shape().back();
   const States states = network.states(request.initial_parameters);
   std::string problem = problem_of_stage(network, states, channels, Stage::train);

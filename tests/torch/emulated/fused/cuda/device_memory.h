@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <vector>
 
@@ -14,7 +15,7 @@ namespace stoker::fused {
 using kernels::LaunchError;
 using kernels::Stream;
 
-inline std::int64_t upload_count = 0;
+inline std::atomic<std::int64_t> upload_count = 0;
 inline std::int64_t wait_count = 0;
 
 using cudaError_t = int;
