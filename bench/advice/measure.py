@@ -2,13 +2,15 @@
 """Holds what `stoker advise` says of the documents here against what running them takes.
 
     bench/advice/measure.py BUILD/stoker [--work FOLDER] [--only NAME ...] [--runs 3] [--times 2] [--lines FILE]
+                            [--ways "cpu fused host, cuda:0 graph vram"]
 
 Every document is advised on, then run in every way that there is here: devices × engines × placements, batch size
 and precision as written, without the cache. The ways take turns, so that what else the machine does meets all of
 them. A way that takes more than --times as long as the best in its first run is not run again, and one that takes
 three times as long as the best before it, and 10 s, is ended: neither is the best. One line per document, then how
 many documents hold the bars. --lines appends what was found as JSON, one line per document, and leaves out documents
-that are there already: what was killed goes on with the document that it was at.
+that are there already: what was killed goes on with the document that it was at. --ways runs these and what is
+recommended alone, where all of them would take too long.
 """
 import argparse
 import json
@@ -46,6 +48,10 @@ def devices(stoker):
 def all_ways(stoker):
     return [(device, engine, placement) for device in devices(stoker) for engine in ENGINES
             for placement in PLACEMENTS["cpu" if device == "cpu" else "cuda"]]
+
+
+def ways_asked_for(text):
+    return [tuple(way.split()) for way in text.split(",")]
 
 
 def run(stoker, document, way, out, limit):
@@ -107,11 +113,15 @@ def advise(stoker, document):
 def look_at(stoker, document, options, out):
     told, seconds = advise(stoker, document)
     is_solved = told["is_solved"]
-    ways = [(device, "", "host") for device in devices(stoker)[:1]] if is_solved else all_ways(stoker)
+    chosen = told["recommended"]
+    if is_solved:
+        own = (devices(stoker)[0], "", "host")
+        ways = [own]
+    else:
+        own = (chosen["device"], chosen["engine"], chosen["placement"])
+        ways = list(dict.fromkeys([*ways_asked_for(options.ways), own])) if options.ways else all_ways(stoker)
     found = measure_ways(stoker, document, ways, options.runs, options.times, out)
     best = min(found, key=lambda way: found[way]["seconds"])
-    chosen = told["recommended"]
-    own = ways[0] if is_solved else (chosen["device"], chosen["engine"], chosen["placement"])
     if own not in found:
         raise NoAdvice(f"{own} was recommended, and is refused or takes far longer than others")
     predicted = {(each["device"], "" if is_solved else each["engine"], each["placement"]): each for each in told["ways"]}
@@ -172,6 +182,7 @@ def main():
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--times", type=float, default=2)
     parser.add_argument("--lines", help="file of what was found")
+    parser.add_argument("--ways", help="device, engine and placement of each way to run, in place of all")
     options = parser.parse_args()
     stoker = str(pathlib.Path(options.stoker).resolve())
     kept = []

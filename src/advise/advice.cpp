@@ -49,7 +49,7 @@ const std::vector<Work>* works_of(const Measurements& found) {
 std::optional<RuleOfThumb> rule_for(const Advice& advice) {
   const std::vector<Work>* works = works_of(advice.found);
   const bool has_gpu = advice.found.devices.size() > 1;
-  if (works == nullptr || advice.is_solved || (!has_gpu && !advice.found.not_estimated.empty()))
+  if (works == nullptr || advice.is_solved || (!has_gpu && !advice.found.not_for_gpus.empty()))
     return std::nullopt;
   RuleOfThumb rule;
   for (const Work& work : *works) {
@@ -93,7 +93,7 @@ Advice advice_from(Measurements found, const WrittenChoice& written) {
   advice.precisions = other_precisions(advice.found, advice.best);
   const std::vector<Work>* works = works_of(advice.found);
   if (advice.found.devices.size() < 2 && works != nullptr && !advice.is_solved &&
-      advice.found.not_estimated.empty()) {
+      advice.found.not_for_gpus.empty()) {
     advice.gpus = estimate_gpus(*works, advice.best.seconds_without_limit(), advice.best.all_steps_seconds);
     advice.needed = needed_gpu(*works, advice.best.all_steps_seconds);
   }

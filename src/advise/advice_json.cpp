@@ -88,7 +88,7 @@ json to_json(const Advice& advice) {
                {"machine_load", advice.found.load},
                {"libtorch_seconds", libtorch_seconds_of(advice.found)},
                {"is_solved", advice.is_solved},
-               {"gpu_is_estimated", advice.found.not_estimated.empty()},
+               {"gpu_is_estimated", advice.found.not_for_gpus.empty()},
                {"trainings", works_json(advice.found)},
                {"recommended", way_json(advice.best)},
                {"as_written", nullptr},

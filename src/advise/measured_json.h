@@ -4,9 +4,18 @@
 
 #include "advise/measured_run.h"
 #include "advise/measured_steps.h"
+#include "device/device_info.h"
 
 // What a process that measures is asked, and what it answers. The document itself is named beside it, since
 // its path may be no text.
+namespace stoker {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Device, kind, index)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceInfo, device, model, total_bytes, free_bytes, compute_units,
+                                   compute_capability, driver)
+
+}  // namespace stoker
+
 namespace stoker::advise {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunToMeasure, assignments, out, use_cache)
@@ -15,8 +24,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasuredCard, id, trains, reused, seconds)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasuredTraining, card, engine, placement, end, batch_size, planned_steps,
                                    planned_epochs, loop_seconds, pace, device_bytes, time_limit, was_cut)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasuredRun, began, ended, load_seconds, statistics_seconds,
-                                   training_seconds, evaluation_seconds, processor_seconds, peak_bytes, cards,
-                                   trainings)
+                                   training_seconds, evaluation_seconds, processor_seconds, peak_bytes,
+                                   load_peak_bytes, compiled_kernels, cards, trainings)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StepsToMeasure, assignments, cache, device, seconds, chosen_batches)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Work, card, family, is_solved, rows, validation_rows, parameters,
                                    multiply_adds, batch_size, chooses_batch, epochs, patience, members,

@@ -29,6 +29,7 @@ class Timeline : public RunListener {
   void run_started(const std::filesystem::path&) override {}
   void card_started(const Card& card) override {
     const std::lock_guard lock(mutex_);
+    if (trains(card) && load_peak_ == 0) load_peak_ = peak_memory_bytes();
     current_ = &cards_[card.id];
     current_->began = now();
   }
@@ -56,12 +57,14 @@ class Timeline : public RunListener {
 
   const std::map<std::string, OfCard>& cards() const { return cards_; }
   const std::vector<MeasuredCard>& finished() const { return finished_; }
+  std::uint64_t load_peak() const { return load_peak_; }
 
  private:
   std::mutex mutex_;  // members of an ensemble tell from threads of their own
   std::map<std::string, OfCard> cards_;
   OfCard* current_ = nullptr;
   std::vector<MeasuredCard> finished_;
+  std::uint64_t load_peak_ = 0;
 };
 
 double total_of(const Trace& trace, const std::string& name) {
@@ -136,6 +139,8 @@ MeasuredRun measure_run(const RunToMeasure& wanted, const StopSignal& stop) {
   run.ended = clock_seconds();
   run.processor_seconds = processor_seconds();
   run.peak_bytes = peak_memory_bytes();
+  run.load_peak_bytes = timeline.load_peak();
+  run.compiled_kernels = tracing.trace().totals(TraceKind::background).contains(compiling_kernels);
   run.cards = timeline.finished();
   for (const RunRecord::Training& each : summary.trainings)
     run.trainings.push_back(training_of(each, timeline));

@@ -51,7 +51,9 @@ struct MeasuredRun {
   double training_seconds = 0;    // the rest of the cards that train, but for what they evaluate
   double evaluation_seconds = 0;  // that, and all behind it: cards, pictures, the report
   double processor_seconds = 0;
-  std::uint64_t peak_bytes = 0;  // of the process
+  std::uint64_t peak_bytes = 0;       // of the process
+  std::uint64_t load_peak_bytes = 0;  // until the first training
+  bool compiled_kernels = false;      // which the next run finds
   std::vector<MeasuredCard> cards;
   std::vector<MeasuredTraining> trainings;
 

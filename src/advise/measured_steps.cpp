@@ -16,6 +16,8 @@
 #include "fused/refusal.h"
 #include "model/expert_shape.h"
 #include "model/family.h"
+#include "model/mlp.h"
+#include "model/nodes/node_network.h"
 #include "model/triangulation.h"
 #include "pipeline/outputs_on_demand.h"
 #include "pipeline/training_card.h"
@@ -65,15 +67,25 @@ Work work_of(const Card& card, const ModelSpec& spec, const FitConfig& config) {
   return work;
 }
 
+// Which the one on a CPU is not bound to.
+bool is_plain_mlp(const EngineRequest& request) {
+  const std::optional<MlpShape> shape = mlp_shape(request.network);
+  return shape && shape->entrance.is_plain() && request.loss().label_smoothing == 0;
+}
+
 // What the fused engine on a GPU asks of one, by its kernels; whether it takes such a request at all is asked
 // as far as that can be told without a GPU.
 void tell_gpu_kernels(const EngineRequest& request, Work& work) {
+  constexpr int with_cuda = 75;          // of the version that is used, the oldest
   constexpr int with_tensor_cores = 80;  // whose operands have 16 bits, or are rounded to tf32
   constexpr int with_clusters = 90;      // and copies in bulk
   const Precision precision = request.precision;
   const bool takes_fp16 = precision == Precision::automatic || precision == Precision::fp16;
-  if (!family_of(request.network).is_estimated_on_gpu) return;
-  if (fused::sequence::has_kernels_for(request.network)) {
+  const Family& family = family_of(request.network);
+  if (!no_gpu_because(family, request.network.settings).empty()) return;
+  if (family.name == nodes::node_graph_family) {
+    work.kernels_from = with_cuda;
+  } else if (fused::sequence::has_kernels_for(request.network)) {
     work.kernels_from = with_clusters;
     work.needs_libtorch = true;
   } else if (triangulation_shape(request.network)) {
@@ -81,7 +93,8 @@ void tell_gpu_kernels(const EngineRequest& request, Work& work) {
   } else if (const std::optional<ExpertShape> experts = expert_shape(request.network)) {
     if (precision != Precision::fp16 && fused::refusal_of_experts(request, *experts).empty())
       work.kernels_from = with_tensor_cores;
-  } else if ((takes_fp16 || precision == Precision::fp32) && fused::refusal_of_both(request).empty()) {
+  } else if ((takes_fp16 || precision == Precision::fp32) && is_plain_mlp(request) &&
+             fused::refusal_of_both(request).empty()) {
     work.kernels_from = with_tensor_cores;
   }
 }

@@ -55,9 +55,11 @@ struct Measurements {
   std::vector<DeviceInfo> devices;
   // GPUs that were not looked at, because one of their kind was: its name by theirs.
   std::map<std::string, std::string> twins;
-  std::string not_estimated;  // a family of which nothing tells what a GPU would take; "": there is none
+  std::string not_for_gpus;          // a family whose model, as it is here, no GPU trains; "": there is none
   std::vector<MeasuredSteps> steps;  // of each device that was looked at
   std::vector<TriedRun> runs;
+  // Made again, because they compiled kernels; they have read the rows that those after them found.
+  std::vector<TriedRun> first_runs;
   std::vector<std::string> left_out;  // what was not measured and why, for people
   double seconds = 0;                 // that all of it took
   double load = 0;  // processes that wanted a core, on average over the minute before; 0: not known

@@ -26,9 +26,10 @@ const MeasuredSteps* steps_of(const Measurements& found, const std::string& devi
 
 // What a card took where it did its work.
 std::optional<double> seconds_of_card(const Measurements& found, const std::string& id) {
-  for (const TriedRun& each : found.runs)
-    for (const MeasuredCard& card : each.run.cards)
-      if (card.id == id && !card.reused) return card.seconds;
+  for (const auto* runs : {&found.first_runs, &found.runs})
+    for (const TriedRun& each : *runs)
+      for (const MeasuredCard& card : each.run.cards)
+        if (card.id == id && !card.reused) return card.seconds;
   return std::nullopt;
 }
 
@@ -38,6 +39,15 @@ double seconds_without_cache(const Measurements& found, const TriedRun& tried) {
   for (const MeasuredCard& card : tried.run.cards)
     if (card.reused) seconds += seconds_of_card(found, card.id).value_or(card.seconds) - card.seconds;
   return seconds;
+}
+
+// Nor did it need the memory to read them.
+std::uint64_t peak_without_cache(const Measurements& found, const TriedRun& tried) {
+  std::uint64_t peak = tried.run.peak_bytes;
+  if (std::ranges::none_of(tried.run.cards, &MeasuredCard::reused)) return peak;
+  for (const auto* runs : {&found.first_runs, &found.runs})
+    for (const TriedRun& each : *runs) peak = std::max(peak, each.run.load_peak_bytes);
+  return peak;
 }
 
 const StepLine* line_of(const MeasuredSteps& steps, const std::string& card, const std::string& engine,
@@ -90,7 +100,7 @@ Prediction of_run(const Measurements& found, const TriedRun& tried) {
   way.seconds = parts.around + parts.loop;
   way.training_seconds = parts.loop;
   way.all_steps_seconds = parts.all_steps;
-  way.peak_bytes = tried.run.peak_bytes;
+  way.peak_bytes = peak_without_cache(found, tried);
   for (const MeasuredTraining& each : tried.run.trainings)
     way.device_bytes = std::max(way.device_bytes, each.device_bytes);
   way.was_run = true;

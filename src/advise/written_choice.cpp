@@ -53,9 +53,8 @@ std::string device_of(const Measurements& found, const WrittenChoice& written,
                       const std::vector<StepFigures>& figures) {
   if (written.device == "auto") {
     if (found.devices.size() < 2 || is_solved_whole(found)) return Device::cpu().name();
+    if (!found.not_for_gpus.empty()) return Device::cpu().name();
     const Work* work = first_work(found);
-    const Family* family = work == nullptr ? nullptr : find_family(work->family);
-    if (family != nullptr && family->is_on_gpu_by_name_alone) return Device::cpu().name();
     return device_by_figures(found.devices[1].device, figures, work == nullptr ? 0 : steps_of(*work),
                              no_notes())
         .name();

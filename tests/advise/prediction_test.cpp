@@ -201,10 +201,25 @@ TEST(Prediction, EndsATrainingAtItsTimeLimit) {
   EXPECT_NE(sentences_of(advice).at(1).find("time limit"), std::string::npos);
 }
 
+// Which a run that finds its rows in the cache does not need; a run of the document does.
+TEST(Prediction, CountsTheMemoryAndTheTimeThatReadingRowsTook) {
+  Measurements found = measured_on_cpu();
+  TriedRun first = short_run("cpu", "fused");
+  first.run.cards[0].seconds = 3;
+  first.run.load_peak_bytes = 70 * mib;
+  found.first_runs = {first};
+  found.runs[0].run.cards[0].reused = true;
+  const Prediction way = predictions_of(found).ways.front();
+  EXPECT_EQ(way.peak_bytes, 70 * mib);
+  EXPECT_NEAR(way.seconds, 2 + 2 + 2, 1e-12) << "2 s around 2 s of steps, and 3 in place of 1 to read";
+  found.runs[0].run.cards[0].reused = false;
+  EXPECT_EQ(predictions_of(found).ways.front().peak_bytes, 50 * mib);
+}
+
 TEST(Advice, HasNoGpusForWhatIsNotEstimated) {
   Measurements found = measured_on_cpu();
   EXPECT_FALSE(advice_from(found, {}).gpus.empty());
-  found.not_estimated = "node_graph";
+  found.not_for_gpus = "node_graph";
   const Advice advice = advice_from(found, {});
   EXPECT_TRUE(advice.gpus.empty());
   EXPECT_FALSE(advice.rule);
