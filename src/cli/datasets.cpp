@@ -173,9 +173,26 @@ SourceConfig place_to_write(const DatasetsCommand& command) {
   return place;
 }
 
+// A file that was made for rows which were refused goes again, unless it holds something by now.
+class NewSqliteFile {
+ public:
+  explicit NewSqliteFile(const SourceConfig& place)
+      : path_(place.source == SourceKind::sqlite && !fs::exists(place.path) ? place.path : "") {}
+  NewSqliteFile(const NewSqliteFile&) = delete;
+  NewSqliteFile& operator=(const NewSqliteFile&) = delete;
+  ~NewSqliteFile() {
+    std::error_code ignored;
+    if (!path_.empty() && fs::is_empty(path_, ignored) && !ignored) fs::remove(path_, ignored);
+  }
+
+ private:
+  fs::path path_;
+};
+
 // All or nothing. A table that the same command has made before, and was killed before it could put it on
 // record, is the one that is wanted.
 void write_rows(const Table& rows, const SourceConfig& place, const std::string& origin) {
+  const NewSqliteFile file(place);
   const auto database = place.source == SourceKind::postgres
                             ? database::write_postgres(expanded_uri(place.uri, "--to"), "--to")
                             : database::write_sqlite(place.path);

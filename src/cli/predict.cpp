@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -142,7 +141,11 @@ Intervals intervals_of(const PredictCommand& command, const Model& model, const 
 struct ScoredCube {
   std::string name;
   std::string file;  // how the names of its files begin
+  std::int64_t height = 0;
+  std::int64_t width = 0;
   std::optional<std::int64_t> marked;
+  std::int64_t unscored = 0;
+  float lowest = 0;  // of the pixels that have a score; NaN where none has
   float highest = 0;
 };
 
@@ -157,7 +160,13 @@ std::string text_of(const std::vector<ScoredCube>& cubes) {
 nlohmann::json json_of(const std::vector<ScoredCube>& cubes, bool are_written) {
   nlohmann::json list = nlohmann::json::array();
   for (const ScoredCube& each : cubes) {
-    list.push_back({{"cube", each.name}, {"highest_score", each.highest}});
+    list.push_back({{"cube", each.name},
+                    {"height", each.height},
+                    {"width", each.width},
+                    {"pixels", each.height * each.width},
+                    {"unscored_pixels", each.unscored},
+                    {"lowest_score", each.lowest},
+                    {"highest_score", each.highest}});
     if (each.marked) list.back()["marked_pixels"] = *each.marked;
     if (are_written) list.back()["scores"] = each.file + "_scores.npy";
     if (are_written && each.marked) list.back()["marks"] = each.file + "_marks.npy";
@@ -188,12 +197,20 @@ void refuse_flags_of_rows(const PredictCommand& command) {
            command.output);
 }
 
-// Of the pixels that have a score; NaN where none has.
-float highest_of(std::span<const float> scores) {
-  float highest = std::numeric_limits<float>::quiet_NaN();
-  for (const float each : scores)
-    if (std::isnan(highest) || each > highest) highest = each;
-  return highest;
+ScoredCube summed_up(const std::string& name, const CubeScores& found) {
+  ScoredCube cube;
+  cube.name = name;
+  cube.height = found.scores.dimension(0);
+  cube.width = found.scores.dimension(1);
+  cube.lowest = cube.highest = std::numeric_limits<float>::quiet_NaN();
+  for (const float each : found.scores.as<float>()) {
+    if (std::isnan(each)) ++cube.unscored;
+    cube.lowest = std::fmin(cube.lowest, each);
+    cube.highest = std::fmax(cube.highest, each);
+  }
+  if (!found.marks.empty())
+    cube.marked = found.marks.size() - std::ranges::count(found.marks.as<std::uint8_t>(), 0);
+  return cube;
 }
 
 // Files NAME_scores.npy and, where pixels are marked, NAME_marks.npy of each cube.
@@ -206,9 +223,8 @@ ExitCode predict_cubes(const PredictCommand& command, const Model& model) {
   std::set<std::string> names;
   score_cubes(model, table, [&](std::int64_t row, const CubeScores& found) {
     const std::string& name = table.cubes->names.at(static_cast<std::size_t>(cube_of(table, row)));
-    ScoredCube cube{name, name_for_file(name, names), std::nullopt, highest_of(found.scores.as<float>())};
-    if (!found.marks.empty())
-      cube.marked = found.marks.size() - std::ranges::count(found.marks.as<std::uint8_t>(), 0);
+    ScoredCube cube = summed_up(name, found);
+    cube.file = name_for_file(name, names);
     if (!command.output.empty()) {
       const std::filesystem::path folder = command.output;
       write_npy(found.scores, folder / (cube.file + "_scores.npy"));

@@ -27,21 +27,6 @@ fs::path cube_file_beside(const fs::path& path, const char* what) {
   return path.parent_path() / fmt::format("{}.{}", path.stem().string(), what);
 }
 
-// As NumPy itself writes it, so that the numbers begin at a multiple of 64 bytes.
-std::string npy_start(const Array& array) {
-  std::string shape;
-  for (const std::int64_t each : array.shape()) shape += fmt::format("{}, ", each);
-  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
-                                   array.type() == DType::uint8 ? "|u1" : "<f4", shape);
-  constexpr std::size_t before = 10;
-  while ((before + header.size() + 1) % 64 != 0) header += ' ';
-  header += '\n';
-  std::string start("\x93NUMPY\x01\x00", 8);
-  start += static_cast<char>(header.size() & 0xffU);
-  start += static_cast<char>(header.size() >> 8U);
-  return start + header;
-}
-
 // Parts of a split have the same cubes: one file is enough for them. Files of the cache are never changed,
 // only replaced.
 void write_values(const Array& array, const fs::path& kept, const fs::path& path) {
@@ -110,9 +95,24 @@ void tell_of_cubes(const Table& table, arrow::KeyValueMetadata& metadata) {
   if (table.cubes) metadata.Append(cubes_key, "beside");
 }
 
+// As NumPy itself writes it, so that the numbers begin at a multiple of 64 bytes.
+std::string npy_start(DType type, const Shape& shape) {
+  std::string sizes;
+  for (const std::int64_t each : shape) sizes += fmt::format("{}, ", each);
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
+                                   type == DType::uint8 ? "|u1" : "<f4", sizes);
+  constexpr std::size_t before = 10;
+  while ((before + header.size() + 1) % 64 != 0) header += ' ';
+  header += '\n';
+  std::string start("\x93NUMPY\x01\x00", 8);
+  start += static_cast<char>(header.size() & 0xffU);
+  start += static_cast<char>(header.size() >> 8U);
+  return start + header;
+}
+
 void write_npy(const Array& array, const fs::path& path) {
   AtomicFile file(path);
-  file.write(npy_start(array));
+  file.write(npy_start(array.type(), array.shape()));
   file.write(std::span(static_cast<const std::byte*>(array.data()), array.bytes()));
   file.commit();
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "data/table.h"
 #include "device/array.h"
@@ -20,7 +21,9 @@ void write_cubes_beside(const Table& table, const std::filesystem::path& path);
 // Gives the table what was told of; which rows it is of its source is known.
 void take_cubes(Table& table, const arrow::KeyValueMetadata& metadata, const std::filesystem::path& path);
 
-// An array of float32 or uint8 in NumPy's form. Written atomically.
+// What comes before the numbers of an array of float32 or uint8 in NumPy's form.
+std::string npy_start(DType type, const Shape& shape);
+// Such an array, written atomically.
 void write_npy(const Array& array, const std::filesystem::path& path);
 
 }  // namespace stoker

@@ -72,6 +72,14 @@ std::string value_text(const arrow::Array& array, std::int64_t row, const Spelli
   switch (array.type_id()) {
     case arrow::Type::BOOL:
       return static_cast<const arrow::BooleanArray&>(array).Value(row) ? "1" : "0";
+    case arrow::Type::INT8:
+      return plain_text<arrow::Int8Array>(array, row, spelling);
+    case arrow::Type::UINT8:
+      return plain_text<arrow::UInt8Array>(array, row, spelling);
+    case arrow::Type::UINT16:
+      return plain_text<arrow::UInt16Array>(array, row, spelling);
+    case arrow::Type::UINT32:
+      return plain_text<arrow::UInt32Array>(array, row, spelling);
     case arrow::Type::INT16:
       return plain_text<arrow::Int16Array>(array, row, spelling);
     case arrow::Type::INT32:
@@ -98,6 +106,10 @@ std::string declared_type(const arrow::DataType& type, bool is_postgres) {
   switch (type.id()) {
     case arrow::Type::BOOL:
       return "BOOLEAN";
+    case arrow::Type::INT8:
+    case arrow::Type::UINT8:
+    case arrow::Type::UINT16:
+    case arrow::Type::UINT32:
     case arrow::Type::INT16:
     case arrow::Type::INT32:
     case arrow::Type::INT64:

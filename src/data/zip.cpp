@@ -4,7 +4,9 @@
 #include <array>
 #include <cstdint>
 #include <fstream>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +17,7 @@
 #include <arrow/util/crc32.h>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/text.h"
 #include "data/arrow_result.h"
 #include "data/column_values.h"
@@ -45,6 +48,7 @@ struct ZipEntry {
   std::uint32_t packed_bytes = 0;
   std::uint32_t bytes = 0;
   std::uint32_t begin = 0;  // of its header
+  bool is_link = false;
 };
 
 // Little-endian, as all numbers of the format.
@@ -97,7 +101,11 @@ class ZipReader {
   // Of one whose directory says how much is to come, and more is not taken.
   ZippedFile looked_at(const ZipEntry& entry, std::size_t start_bytes) const {
     refuse_unknown(entry);
-    ZippedFile file{entry.name, entry.bytes, {}, {}, {}};
+    ZippedFile file;
+    file.name = entry.name;
+    file.bytes = entry.bytes;
+    file.is_link = entry.is_link;
+    file.write_to = [reader = *this, entry](const std::filesystem::path& path) { reader.write(entry, path); };
     const auto begins = or_refuse(open(entry)->Read(static_cast<std::int64_t>(start_bytes)), shown_);
     file.start = begins->ToString();
     if (entry.method == 0) {
@@ -113,6 +121,21 @@ class ZipReader {
   std::shared_ptr<const UnnamedFile> unpacked(const ZipEntry& entry,
                                               const std::shared_ptr<arrow::io::InputStream>& stream) const {
     auto file = std::make_shared<UnnamedFile>();
+    each_piece(entry, stream, [&](std::span<const char> piece) { file->append(piece); });
+    return file;
+  }
+
+  void write(const ZipEntry& entry, const std::filesystem::path& path) const {
+    AtomicFile file(path);
+    each_piece(entry, open(entry), [&](std::span<const char> piece) {
+      file.write(std::string_view(piece.data(), piece.size()));
+    });
+    file.commit();
+  }
+
+  // Refuses a file that is not what the directory says; until then its pieces have been handed out.
+  void each_piece(const ZipEntry& entry, const std::shared_ptr<arrow::io::InputStream>& stream,
+                  const std::function<void(std::span<const char>)>& take) const {
     std::uint64_t bytes = 0;
     std::uint32_t crc = 0;
     while (true) {
@@ -121,11 +144,10 @@ class ZipReader {
       bytes += static_cast<std::uint64_t>(piece->size());
       if (bytes > entry.bytes) break;
       crc = arrow::internal::crc32(crc, piece->data(), static_cast<std::size_t>(piece->size()));
-      file->append({reinterpret_cast<const char*>(piece->data()), static_cast<std::size_t>(piece->size())});
+      take({reinterpret_cast<const char*>(piece->data()), static_cast<std::size_t>(piece->size())});
     }
     if (bytes != entry.bytes || crc != entry.crc)
       damaged(fmt::format("'{}' is not what was packed", entry.name));
-    return file;
   }
 
   [[noreturn]] void damaged(const std::string& what) const {
@@ -147,6 +169,12 @@ class ZipReader {
     entry.packed_bytes = number_at<std::uint32_t>(directory, at + 20);
     entry.bytes = number_at<std::uint32_t>(directory, at + 24);
     entry.begin = number_at<std::uint32_t>(directory, at + 42);
+    constexpr unsigned unix_system = 3;
+    constexpr std::uint32_t kind_of_file = 0170000;
+    constexpr std::uint32_t link = 0120000;
+    const unsigned system = number_at<std::uint16_t>(directory, at + 4) >> 8U;
+    const std::uint32_t mode = number_at<std::uint32_t>(directory, at + 38) >> 16U;
+    entry.is_link = system == unix_system && (mode & kind_of_file) == link;
     const std::size_t name = number_at<std::uint16_t>(directory, at + 28);
     const std::size_t more = std::size_t{number_at<std::uint16_t>(directory, at + 30)} +
                              number_at<std::uint16_t>(directory, at + 32);

@@ -27,6 +27,9 @@ struct ZippedFile {
   // Where it lies as it is: from this byte of the archive on.
   std::optional<std::int64_t> begin;
   std::function<std::shared_ptr<const UnnamedFile>()> unpack;  // of a packed one
+  bool is_link = false;                                        // a symbolic one, as systems like Unix keep it
+  // Into a new file; refuses what is damaged.
+  std::function<void(const std::filesystem::path& path)> write_to;
 };
 
 // All files of an archive. Refuses those that are damaged or encrypted.

@@ -387,6 +387,7 @@ void score_cubes(const Model& model, const Table& table,
   const Answers answers = answers_of(network.graph, Stage::inference);
   const NodeGraph graph =
       part_leading_to(network.graph, [&](const GraphNode& node) { return answers.come_from(node); });
+  if (network.bad_pixels == kernels::BadPixels::refuse) refuse_odd_cubes(table, " to score");
   const Dataset data = model.preparation.apply(table, DType::float32, false);
   const nodes::EnteringCubes cubes(network, data);
   for (std::int64_t row = 0; row < table.rows(); ++row) {

@@ -27,7 +27,8 @@ struct CubeScores {
   Array marks;   // uint8 [height, width]; empty where the graph decides nothing and its scores are no logits
 };
 
-// Cube by cube, in the order of the rows. Masks are not looked at.
+// Cube by cube, in the order of the rows. Masks are not looked at. Refuses pixels that are not finite, unless
+// the model leaves such out.
 void score_cubes(const Model& model, const Table& table,
                  const std::function<void(std::int64_t row, const CubeScores& scores)>& take);
 

@@ -8,12 +8,14 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "data/envi.h"
 #include "data/source.h"
 #include "serve/allowed_sources.h"
 
 namespace stoker::serve {
 namespace {
 
+namespace fs = std::filesystem;
 using nlohmann::json;
 
 // The command takes a file, a variable or an option where it finds no address.
@@ -74,6 +76,41 @@ std::vector<std::string> flags_of_source(const SourceConfig& source) {
     }
   }
   return flags;
+}
+
+DatasetRecord dataset_named(const std::string& id) {
+  DatasetStore store;
+  if (!store.has(id)) throw NotFound(fmt::format("there is no dataset '{}'", printable(id)));
+  return store.find(id);
+}
+
+NamedPaths names_of_file(const DatasetRecord& record) {
+  const std::string& path = record.source.path;
+  if (path.empty()) return {};
+  // What was sent is called by the name that it was sent under.
+  const bool is_called_otherwise = record.name.find(path) == std::string::npos && !record.name.empty();
+  return {{path, is_called_otherwise ? record.name : fs::path(path).filename().string()}};
+}
+
+std::vector<std::string> flags_of_keys(const Call& call) {
+  std::vector<std::string> flags;
+  if (const std::string key = call.text("cube_key"); !key.empty()) flags.push_back("--cube-key=" + key);
+  if (const std::string key = call.text("mask_key"); !key.empty()) flags.push_back("--mask-key=" + key);
+  return flags;
+}
+
+void refuse_part_of_cube(const std::string& name) {
+  const std::string ending = lower_case(fs::path(name).extension().string());
+  if (ending == ".cu3s")
+    throw HttpError(422,
+                    fmt::format("name: '{}' is in a form of its maker alone: export the cubes as npy or npz "
+                                "(docs/spectral.md) and send these",
+                                printable(name)));
+  if (is_envi_name(name) && ending != ".dat")
+    throw HttpError(
+        422, fmt::format("name: '{}' is one of the two files of a cube in ENVI form: send the header and its "
+                         "numbers together in one zip archive",
+                         printable(name)));
 }
 
 }  // namespace stoker::serve

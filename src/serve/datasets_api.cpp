@@ -8,8 +8,9 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "config/field.h"
-#include "data/envi.h"
+#include "data/cube_archive.h"
 #include "data/source.h"
+#include "data/zip.h"
 #include "serve/body.h"
 #include "serve/dataset_words.h"
 #include "serve/preview_schema.h"
@@ -33,21 +34,7 @@ constexpr std::array<std::string_view, 15> endings{"csv",     "tsv",    "txt", "
                                                    "parquet", "arrow",  "npy", "feather", "h5",
                                                    "hdf5",    "sqlite", "db",  "zip",     "npz"};
 constexpr std::array<std::string_view, 3> packings{"gz", "zst", "bz2"};
-
-DatasetRecord dataset_named(const std::string& id) {
-  DatasetStore store;
-  if (!store.has(id)) throw NotFound(fmt::format("there is no dataset '{}'", printable(id)));
-  return store.find(id);
-}
-
-// Where it lies is the server's matter.
-NamedPaths names_of_file(const DatasetRecord& record) {
-  const std::string& path = record.source.path;
-  if (path.empty()) return {};
-  // What was sent is called by the name that it was sent under.
-  const bool is_called_otherwise = record.name.find(path) == std::string::npos && !record.name.empty();
-  return {{path, is_called_otherwise ? record.name : fs::path(path).filename().string()}};
-}
+constexpr std::string_view ending_of_cubes = ".cubes";  // of folders that archives were unpacked into
 
 json shown_dataset(const DatasetRecord& record) {
   json columns = json::array();
@@ -142,22 +129,6 @@ Response add_dataset(Service& service, Call& call) {
   return added(id);
 }
 
-// Cubes whose parts lie in several files, or in one that nobody reads.
-void refuse_files_of_cubes(const std::string& name) {
-  if (lower_case(fs::path(name).extension().string()) == ".cu3s")
-    throw HttpError(422,
-                    fmt::format("name: '{}' is in a form of its maker alone: export the cubes as npy or npz "
-                                "(docs/spectral.md) and send these",
-                                printable(name)));
-  if (is_envi_name(name) && lower_case(fs::path(name).extension().string()) != ".dat")
-    throw HttpError(
-        422, fmt::format(
-                 "name: '{}' is one of the two files of a cube in ENVI form, and an upload takes one file: "
-                 "send the cube as npy or npz; or have both files put into uploads/ of the data folder, "
-                 "and name the header as the path of a source of cubes",
-                 printable(name)));
-}
-
 // "wells.csv.gz" gives ".csv.gz"; refuses what no reader knows.
 std::string ending_of(const std::string& name) {
   std::vector<std::string> parts = split_text(lower_case(name), '.');
@@ -166,7 +137,7 @@ std::string ending_of(const std::string& name) {
     ending = "." + parts.back();
     parts.pop_back();
   }
-  refuse_files_of_cubes(name);
+  refuse_part_of_cube(name);
   if (parts.size() < 2 || std::ranges::find(endings, parts.back()) == endings.end())
     throw HttpError(
         422,
@@ -183,23 +154,50 @@ std::string called_as(const std::string& name) {
   return plain.size() <= longest ? plain : plain.substr(plain.size() - longest);
 }
 
+// What was received, where it stays, and how the command reads it.
+struct KeptUpload {
+  fs::path path;
+  std::string source;
+  std::vector<std::string> flags;
+};
+
+// Under a name of its own: none that was sent becomes a path.
+KeptUpload keep_file(Service& service, const Call& call, const std::string& ending) {
+  const fs::path file = service.config().data / "uploads" / (random_id() + ending);
+  fs::rename(call.request.body_file, file);
+  return {file, (call.truth("cubes") ? "cubes:" : "") + file.string(), flags_of_keys(call)};
+}
+
+// Files of cubes that came in one archive, in a folder of their own.
+KeptUpload keep_cubes(Service& service, const Call& call, const std::string& shown) {
+  const fs::path folder = service.config().data / "uploads" / (random_id() + std::string(ending_of_cubes));
+  AtomicFolder made(folder);
+  const std::string marks = unpack_cubes(call.request.body_file, shown, made.folder(), most_upload_bytes);
+  made.commit();
+  KeptUpload kept{folder, "cubes:" + folder.string(), flags_of_keys(call)};
+  if (!marks.empty()) kept.flags.push_back("--mask-path=" + (folder / marks).string());
+  return kept;
+}
+
 Response upload_dataset(Service& service, Call& call) {
   if (call.request.body_file.empty()) throw HttpError(400, "the request has no body; it takes a file");
   const std::string name = call.text("name");
   if (name.empty()) throw HttpError(400, "name is missing: that of the file, such as wells.csv");
   const std::string ending = ending_of(name);
+  const std::string shown = printable(name);
   const bool is_faulty = call.truth("faulty");
   const std::string id = id_for(call.text("id"));
-  // Under a name of its own: none that was sent becomes a path.
-  const fs::path file = service.config().data / "uploads" / (random_id() + ending);
-  fs::rename(call.request.body_file, file);
-  std::vector<std::string> words{"datasets", "add", id, file.string(), "--called=" + called_as(name)};
+  const bool is_archive = ending == ".zip" && is_zip(call.request.body_file) &&
+                          (call.truth("cubes") || is_cube_archive(call.request.body_file, shown));
+  const KeptUpload kept = is_archive ? keep_cubes(service, call, shown) : keep_file(service, call, ending);
+  std::vector<std::string> words{"datasets", "add", id, kept.source, "--called=" + called_as(name)};
+  words.insert(words.end(), kept.flags.begin(), kept.flags.end());
   if (is_faulty) words.emplace_back("--faulty");
   try {
-    run_command(service, words, {{file.string(), printable(name)}});
+    run_command(service, words, {{kept.path.string(), shown}});
   } catch (...) {
     std::error_code ignored;
-    fs::remove(file, ignored);
+    fs::remove_all(kept.path, ignored);
     throw;
   }
   return added(id);
@@ -336,6 +334,15 @@ std::uint64_t remove_own_file(Service& service, const DatasetRecord& record) {
   if (file.empty() || none || (folder != data / "uploads" && folder != data / "datasets")) return 0;
   for (const DatasetRecord& other : DatasetStore().all().records)
     if (other.source.path == record.source.path) return 0;
+  if (fs::is_directory(file, none)) {
+    // Folders that the operator has put there are not the service's own.
+    constexpr std::size_t length_of_id = 36;
+    const std::string name = file.filename().string();
+    if (name.size() != length_of_id + ending_of_cubes.size() || !name.ends_with(ending_of_cubes)) return 0;
+    const std::uint64_t freed = folder_bytes(file);
+    remove_folder(file, none);
+    return none ? 0 : freed;
+  }
   const std::uintmax_t bytes = fs::file_size(file, none);
   const bool is_removed = !none && fs::remove(file, none);
   return is_removed ? bytes : 0;
@@ -376,11 +383,16 @@ std::vector<Route> dataset_routes(Service& service) {
   Route& create = add("POST", "", "addDataset", "Put rows on record that are there already", add_dataset);
   create.body = schema_of<NewDataset>();
   create.answers = {{201, "The dataset"}, {409, "The id is taken"}, wrong};
-  Route& upload =
-      add("POST", "/upload", "uploadDataset", "Send a file of rows and put it on record", upload_dataset);
-  upload.parameters = {{"name", "Of the file, whose ending tells its format"},
-                       {"id", "Of the dataset; made if not given"},
-                       {"faulty", help_of_faulty, {{"type", "boolean"}}}};
+  Route& upload = add("POST", "/upload", "uploadDataset",
+                      "Send a file of rows or cubes, or an archive of files of cubes, and put it on record",
+                      upload_dataset);
+  upload.parameters = {
+      {"name", "Of the file, whose ending tells its format"},
+      {"id", "Of the dataset; made if not given"},
+      {"faulty", help_of_faulty, {{"type", "boolean"}}},
+      {"cubes", "The file holds cubes, where it might as well hold rows", {{"type", "boolean"}}},
+      {"cube_key", "Of cubes in npz and HDF5: the array that holds them"},
+      {"mask_key", "Of cubes in npz and HDF5: the array that holds their masks"}};
   upload.body = json{{"type", "string"}, {"format", "binary"}};
   upload.body_types = {"*/*"};
   upload.is_upload = true;

@@ -40,7 +40,8 @@ struct Response {
   int status = 200;
   std::string type = "application/json";
   std::string body;
-  std::filesystem::path file;  // sent in place of the body
+  std::filesystem::path file;               // sent in place of the body
+  std::shared_ptr<const void> file_keeper;  // while it is there, so is the file
   std::unique_ptr<Stream> stream;
   Headers headers;
   bool ends_connection = false;

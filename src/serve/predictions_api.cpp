@@ -96,14 +96,6 @@ double percent_in(const std::string& text) {
   return number;
 }
 
-// What the program said beside its answer; what it filled in is in the answer itself.
-void add_notes(const std::string& said, const NamedPaths& names, json& answer) {
-  for (const std::string& line : split_text(said, '\n'))
-    for (const std::string_view mark : {"note: ", "warning: "})
-      if (line.starts_with(mark))
-        answer["notes"].push_back(without_options(with_names(line.substr(mark.size()), names)));
-}
-
 // By `stoker predict`, in a process that is gone afterwards.
 Response predict_by_program(Service& service, const ServedModel& served, const Call& call) {
   const TemporaryFolder folder;
@@ -128,7 +120,8 @@ Response predict_by_program(Service& service, const ServedModel& served, const C
   }
   json answer = json::parse(run.output, nullptr, false);
   if (!answer.is_object()) fail("stoker predict answered something else than an object");
-  add_notes(printable_lines(run.errors), names, answer);
+  // What it filled in is in the answer itself.
+  for (const std::string& note : notes_of(run, names)) answer["notes"].push_back(note);
   answer["deployment"] = call.part("name");
   answer["model"] = served.record.id;
   return json_response(answer);
@@ -136,6 +129,10 @@ Response predict_by_program(Service& service, const ServedModel& served, const C
 
 Response predict_rows(Service& service, Call& call) {
   const auto served = service.served().find(call.part("name"));
+  if (served->reads_cubes)
+    throw HttpError(422, fmt::format("the model scores the pixels of cubes: send them to "
+                                     "POST /api/models/{}/predict/cubes",
+                                     printable(call.part("name"))));
   if (served->predictor && is_plain_request(call.request))
     return predict_from_memory(*served, call.part("name"), call.request);
   return predict_by_program(service, *served, call);

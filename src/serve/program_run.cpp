@@ -75,6 +75,15 @@ void end_program_runs() {
   for (const pid_t each : children) kill(-each, SIGKILL);
 }
 
+std::vector<std::string> notes_of(const ProgramRun& run, const NamedPaths& names) {
+  std::vector<std::string> notes;
+  for (const std::string& line : split_text(printable_lines(run.errors), '\n'))
+    for (const std::string_view mark : {"note: ", "warning: "})
+      if (line.starts_with(mark))
+        notes.push_back(without_options(with_names(line.substr(mark.size()), names)));
+  return notes;
+}
+
 ProgramRun run_program(const std::vector<std::string>& words, const std::filesystem::path& folder,
                        std::chrono::seconds limit, const NamedPaths& names) {
   const RunTurn turn;

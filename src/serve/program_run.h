@@ -22,6 +22,9 @@ struct ProgramRun {
 ProgramRun run_program(const std::vector<std::string>& words, const std::filesystem::path& folder,
                        std::chrono::seconds limit, const NamedPaths& names = {});
 
+// What it noted and warned of beside its answer, as a client is told it.
+std::vector<std::string> notes_of(const ProgramRun& run, const NamedPaths& names);
+
 // Ends those that run, and whatever others would begin: the service is about to stop.
 void end_program_runs();
 

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "data/cube_rows.h"
 #include "predict/intervals.h"
 #include "serve/client_words.h"
 #include "serve/job_queue.h"
@@ -46,6 +47,8 @@ json facts_of_model(const Model& model) {
   if (!classes.empty() && classes.size() <= most_classes_told) facts["classes"] = classes;
   if (!classes.empty()) facts["class_count"] = classes.size();
   if (model.preparation.steps() > 1) facts["steps"] = model.preparation.steps();
+  if (const CubesRead* cubes = model.preparation.cubes())
+    facts["cubes"] = {{"channels", cubes->channels}, {"wavelengths", cubes->wavelengths}};
   const std::string why_not = RowPredictor::problem_with(model);
   facts["predicts_from_memory"] = why_not.empty();
   if (!why_not.empty()) facts["why_not_from_memory"] = why_not;
@@ -99,11 +102,7 @@ void ServedModels::keep(const std::string& id, const std::shared_ptr<const Serve
 }
 
 void ServedModels::deploy(const DeploymentRecord& deployment) {
-  if (load(deployment.model)->reads_cubes)
-    refuse(
-        "model '{}' scores the pixels of cubes, which requests cannot bring; use stoker predict MODEL "
-        "cubes:PATH --out DIR",
-        printable(deployment.model));
+  load(deployment.model);
   if (!models_.deploy(deployment))
     throw NotFound(fmt::format("there is no model '{}'", printable(deployment.model)));
   const std::lock_guard lock(mutex_);

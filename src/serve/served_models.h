@@ -21,7 +21,7 @@ struct ServedModel {
   ModelRecord record;
   std::shared_ptr<const RowPredictor> predictor;  // null: a process of its own predicts
   std::string why_not;                            // then
-  bool reads_cubes = false;                       // of which no request can bring any
+  bool reads_cubes = false;                       // in place of rows
 };
 
 // Models that are deployed under names, loaded when they are first asked for and kept as long as there is

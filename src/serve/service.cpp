@@ -22,7 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::steady_clock;
 
-constexpr const char* receiving = ".receiving-";  // begins the names of uploads that are not whole yet
 // Of what a token may do in a second: predictions are small and many.
 constexpr double cost_of_prediction = 0.05;
 // The id that job requests of seed-style guides name.
@@ -137,6 +136,7 @@ Service::Service(ServiceConfig config)
   routes_.add(dataset_routes(*this));
   routes_.add(model_routes(*this));
   routes_.add(prediction_routes(*this));
+  routes_.add(cube_prediction_routes(*this));
   routes_.add(system_routes(*this));
   routes_.add(device_routes(*this));
   routes_.add(card_routes());
@@ -237,7 +237,8 @@ Response Service::answer_to_malformed(int status, const std::string& why, const 
 void Service::clear_uploads() const {
   std::error_code ignored;
   for (const auto& each : fs::directory_iterator(config_.data / "uploads", ignored))
-    if (each.path().filename().string().starts_with(receiving)) fs::remove(each.path(), ignored);
+    if (each.path().filename().string().starts_with(receiving)) fs::remove_all(each.path(), ignored);
+  clear_half_made(config_.data / "uploads");
 }
 
 std::optional<Response> Service::refuse_caller(const Request& head, const Route& route,

@@ -26,6 +26,9 @@
 
 namespace stoker::serve {
 
+// Begins the names in uploads/ of what is there until its request is answered.
+constexpr const char* receiving = ".receiving-";
+
 struct ServiceConfig {
   std::filesystem::path data;     // everything that the service keeps; absolute
   std::filesystem::path program;  // stoker itself, absolute
@@ -108,6 +111,7 @@ std::vector<Route> session_routes(Service& service);
 std::vector<Route> dataset_routes(Service& service);
 std::vector<Route> model_routes(Service& service);
 std::vector<Route> prediction_routes(Service& service);
+std::vector<Route> cube_prediction_routes(Service& service);
 std::vector<Route> system_routes(Service& service);
 std::vector<Route> device_routes(Service& service);
 std::vector<Route> card_routes();

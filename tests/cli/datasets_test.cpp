@@ -225,6 +225,11 @@ TEST_F(Datasets, AreMadeOfSamples) {
               HasSubstr("not a sample"));
   EXPECT_FALSE(fs::exists(place_.folder() / "x.sqlite"));
   place_.write("text.txt", "no database");
+  done({"datasets", "generate", "glyphs", "--sample", "glyphs", "--rows", "20", "--to", "glyphs.sqlite"});
+  EXPECT_THAT(stoker({"preview", "dataset:glyphs"}).output, HasSubstr("784 of int64"));
+  EXPECT_THAT(refusal({"datasets", "generate", "third", "--to", "new.sqlite", "--table", "sqlite_own"}),
+              HasSubstr("sqlite_own"));
+  EXPECT_FALSE(std::filesystem::exists(place_.folder() / "new.sqlite"));
   EXPECT_THAT(refusal({"datasets", "generate", "third", "--to", "text.txt"}),
               HasSubstr("not an SQLite file"));
   EXPECT_THAT(refusal({"datasets", "generate", "third", "--to", "x.sqlite", "--rows", "0"}),

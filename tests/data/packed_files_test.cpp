@@ -5,12 +5,12 @@
 #include <arrow/io/file.h>
 #include <arrow/table.h>
 #include <arrow/util/compression.h>
-#include <arrow/util/crc32.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "data/column_values.h"
 #include "data/fixtures.h"
+#include "data/zip_fixtures.h"
 
 namespace stoker {
 namespace {
@@ -18,20 +18,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-template <class Number>
-std::string little_endian(Number number, std::size_t bytes) {
-  std::string text;
-  for (std::size_t i = 0; i < bytes; ++i) text += static_cast<char>(number >> (8 * i) & 0xff);
-  return text;
-}
-
-struct Member {
-  std::string name;
-  std::string content;
-  bool deflated = false;
-  unsigned flags = 0;
-};
 
 std::string deflated(const std::string& content) {
   arrow::util::GZipCodecOptions raw;
@@ -46,25 +32,8 @@ std::string deflated(const std::string& content) {
   return packed;
 }
 
-// An archive as zip(1) writes it, by PKWARE's APPNOTE.TXT.
 std::string zipped(const std::vector<Member>& members) {
-  std::string archive;
-  std::string directory;
-  for (const Member& member : members) {
-    const std::string packed = member.deflated ? deflated(member.content) : member.content;
-    const std::uint32_t crc = arrow::internal::crc32(0, member.content.data(), member.content.size());
-    const std::string about =
-        little_endian(20U, 2) + little_endian(member.flags, 2) + little_endian(member.deflated ? 8U : 0U, 2) +
-        little_endian(0U, 4) + little_endian(crc, 4) + little_endian(packed.size(), 4) +
-        little_endian(member.content.size(), 4) + little_endian(member.name.size(), 2) + little_endian(0U, 2);
-    directory += "PK\x01\x02" + little_endian(20U, 2) + about + std::string(10, '\0') +
-                 little_endian(archive.size(), 4) + member.name;
-    archive += "PK\x03\x04" + about + member.name + packed;
-  }
-  const std::size_t begin = archive.size();
-  return archive + directory + "PK\x05\x06" + std::string(4, '\0') + little_endian(members.size(), 2) +
-         little_endian(members.size(), 2) + little_endian(directory.size(), 4) + little_endian(begin, 4) +
-         std::string(2, '\0');
+  return stoker::zipped(members, deflated);
 }
 
 std::string refusal_for(const std::string& name, const std::string& content) {

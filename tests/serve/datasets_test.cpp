@@ -83,6 +83,7 @@ TEST_F(ServiceDatasets, MayBeCubesInOneFile) {
     const HttpAnswer refused = upload(std::string("?name=") + name);
     EXPECT_EQ(refused.status, 422) << name;
     EXPECT_THAT(refused.body, HasSubstr("one of the two files of a cube in ENVI form")) << name;
+    EXPECT_THAT(refused.body, HasSubstr("together in one zip archive")) << name;
   }
   EXPECT_THAT(upload("?name=field.cu3s").body, HasSubstr("export the cubes as npy or npz"));
   EXPECT_EQ(files_in("uploads"), 0U);

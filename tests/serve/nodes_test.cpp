@@ -42,36 +42,6 @@ class ServiceNodes : public testing::Test {
 };
 std::unique_ptr<RunningService> ServiceNodes::service_;
 
-constexpr const char* detector_of_cubes = R"(version: 1
-name: cubes
-cards:
-  load: { type: data_load, config: { source: sample, sample_name: spectral_stress, sample_rows: 2 } }
-  model:
-    type: model_define_gpu
-    config:
-      model_type: node_graph
-      nodes: [{ name: data, type: CubeDataNode }, { name: rx, type: RXGlobal }]
-      connections: [{ source: data.cube, target: rx.data }]
-  train:
-    type: train
-    inputs: { train_dataset: load.dataset, model_spec: model.model_spec }
-    config: { target_column: mask }
-)";
-
-TEST_F(ServiceNodes, OfAModelAreNotDeployedSinceNoRequestBringsCubes) {
-  const std::string job =
-      service_->post("/api/training/jobs", {{"document", detector_of_cubes}}).json()["id"];
-  const json done = service_->wait_for_job(job, {"completed", "failed"});
-  ASSERT_EQ(done["state"], "completed") << done.dump(1);
-  const json model = service_->get("/api/models").json()["models"].at(0);
-  EXPECT_EQ(model["predicts_from_memory"], false);
-  const json body{{"model", model["id"]}};
-  const HttpAnswer refused = service_->ask("PUT", "/api/models/deployments/cubes", body.dump(),
-                                           {{"Content-Type", "application/json"}});
-  EXPECT_EQ(refused.status, 422);
-  EXPECT_THAT(refused.body, HasSubstr("scores the pixels of cubes"));
-}
-
 TEST_F(ServiceNodes, OfEveryTypeHavePortsSettingsAndHelp) {
   const json answer = service_->get("/api/nodes").json();
   EXPECT_EQ(answer["model_type"], "node_graph");

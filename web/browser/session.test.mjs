@@ -1,25 +1,16 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { becomes, launchBrowser, openPage } from './browser.mjs';
-import { Service } from './service.mjs';
+import { test } from 'node:test';
+import { becomes, openPage } from './browser.mjs';
+import { withService } from './setup.mjs';
 
-let service;
-let browser;
-before(async () => {
-  service = await Service.start();
-  browser = await launchBrowser();
-});
-after(async () => {
-  await browser?.close();
-  await service?.end();
-});
+const parts = withService();
 
 test('a token that is not good is told so, and a good one opens the pages', async () => {
-  const page = await openPage(browser, service, { token: null });
+  const page = await openPage(parts.browser, parts.service, { token: null });
   await page.getByLabel('Token').fill('stk_wrong');
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByText('the token is not good').waitFor();
-  await page.getByLabel('Token').fill(service.token);
+  await page.getByLabel('Token').fill(parts.service.token);
   await page.keyboard.press('Enter');
   await page.getByRole('navigation', { name: 'Pages' }).waitFor();
   await page.getByRole('link', { name: 'Jobs' }).click();
@@ -31,9 +22,9 @@ test('a token that is not good is told so, and a good one opens the pages', asyn
 });
 
 test('a token that was revoked leads back to signing in', async () => {
-  const made = await service.ask('POST', '/api/tokens', { name: 'guest', role: 'user' });
-  const page = await openPage(browser, service, { token: made.token });
-  await service.ask('DELETE', `/api/tokens/${made.id}`);
+  const made = await parts.service.ask('POST', '/api/tokens', { name: 'guest', role: 'user' });
+  const page = await openPage(parts.browser, parts.service, { token: made.token });
+  await parts.service.ask('DELETE', `/api/tokens/${made.id}`);
   await page.waitForTimeout(1200); // what the service knows of a session counts for a second
   await page.reload();
   await page.getByLabel('Token').waitFor();
@@ -45,8 +36,8 @@ test('everything that the page asks for comes from the service itself', async ()
   const page = await context.newPage();
   const hosts = new Set();
   page.on('request', (request) => hosts.add(new URL(request.url()).host));
-  await page.goto(service.url);
+  await page.goto(parts.service.url);
   await page.getByLabel('Token').waitFor();
-  assert.deepEqual([...hosts], [`127.0.0.1:${service.port}`]);
+  assert.deepEqual([...hosts], [`127.0.0.1:${parts.service.port}`]);
   await context.close();
 });

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "data/cubes.h"
 #include "data/set_columns.h"
 #include "data/target_column.h"
 #include "pipeline/cards/card_settings.h"

@@ -1,4 +1,5 @@
 import { useState, type FormEvent } from 'react';
+import { archiveName, archiveOf, belongTogether } from '../api/archive';
 import { ApiError, post, sentenceOf } from '../api/client';
 import { upload } from '../api/upload';
 import { data } from '../text/data';
@@ -29,14 +30,23 @@ interface FormProps {
 const mayBeTaken = (failure: unknown) => failure instanceof ApiError && failure.status === 422 && /\bfaulty\b/.test(failure.message);
 
 export function UploadForm({ onDone, onCancel }: FormProps) {
-  const [file, setFile] = useState<File | null>(null);
+  const [files, setFiles] = useState<File[]>([]);
+  const [isPacking, setPacking] = useState(false);
   const [id, setId] = useState('');
   const [share, setShare] = useState<number | null>(null);
   const [error, setError] = useState({ words: '', isOfFile: false, isFaulty: false });
   const send = async (isFaulty: boolean) => {
-    if (!file) return setError({ words: data.fileNeeded, isOfFile: true, isFaulty: false });
+    const problem = !files[0] ? data.fileNeeded : files.length > 1 && !belongTogether(files) ? data.filesApart : '';
+    if (!files[0] || problem) return setError({ words: problem, isOfFile: true, isFaulty: false });
     setError({ words: '', isOfFile: false, isFaulty: false });
     setShare(0);
+    setPacking(files.length > 1);
+    const file = files.length > 1 ? await archiveOf(files).catch(() => null) : files[0];
+    setPacking(false);
+    if (!file) {
+      setShare(null);
+      return setError({ words: data.unreadable, isOfFile: true, isFaulty: false });
+    }
     const query = new URLSearchParams({ name: file.name, ...(id.trim() ? { id: id.trim() } : {}), ...(isFaulty ? { faulty: 'true' } : {}) });
     try {
       onDone(await upload<Dataset>(`/api/datasets/upload?${query}`, file, 'application/octet-stream', setShare));
@@ -45,6 +55,11 @@ export function UploadForm({ onDone, onCancel }: FormProps) {
     }
     setShare(null);
   };
+  const choose = (chosen: File[]) => {
+    setFiles(chosen);
+    if (chosen[0]) setId(idFrom(chosen.length > 1 ? archiveName(chosen) : chosen[0].name));
+  };
+  const shown = files.map((each) => each.name).join(', ');
   const submit = (event: FormEvent) => {
     event.preventDefault();
     void send(false);
@@ -53,10 +68,10 @@ export function UploadForm({ onDone, onCancel }: FormProps) {
     <form className="stack" onSubmit={submit} noValidate>
       <h1>{data.uploadTitle}</h1>
       <Field label={data.file} help={data.uploadHelp} error={error.isOfFile ? error.words : undefined}>
-        {(given) => <input {...given} className="input" type="file" onChange={(event) => { const chosen = event.target.files?.[0] ?? null; setFile(chosen); if (chosen) setId(idFrom(chosen.name)); }} />}
+        {(given) => <input {...given} className="input" type="file" multiple onChange={(event) => choose([...(event.target.files ?? [])])} />}
       </Field>
       <Field label={data.id} help={data.idHelp}>{(given) => <input {...given} className="input" value={id} onChange={(event) => setId(event.target.value)} />}</Field>
-      {share !== null && <Meter label={share < 1 ? file?.name ?? '' : shared.reading} share={share} value={shared.sent(Math.round(100 * share))} />}
+      {share !== null && <Meter label={isPacking ? data.packing : share < 1 ? shown : shared.reading} share={share} value={shared.sent(Math.round(100 * share))} />}
       {error.words && !error.isOfFile && <p className="notice broken" role="alert">{error.words}</p>}
       {error.isFaulty && <><p className="secondary">{data.faultyHelp}</p><div><Button disabled={share !== null} onClick={() => void send(true)}>{data.faulty}</Button></div></>}
       <div className="row"><Button kind="go" type="submit" disabled={share !== null}>{data.send}</Button><Button onClick={onCancel}>{shared.cancel}</Button></div>

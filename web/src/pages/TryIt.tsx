@@ -6,6 +6,7 @@ import { Button } from '../ui/Button';
 import { Field } from '../ui/Field';
 import { Answer } from './Answer';
 import type { Model } from './models';
+import { TryCubes } from './TryCubes';
 import { deploymentName, rowOf, rowOfTable, type ModelColumn, type Prediction, type RowOfData, type TablePreview, type Typed } from './try_form';
 
 const helpOf = (column: ModelColumn) => (column.type === 'date' ? models.dateForm(column.form ?? '') : column.type === 'text' ? models.text : undefined);
@@ -51,6 +52,7 @@ export function TryIt({ model, onDeployed }: { model: Model; onDeployed: () => v
   const [isBusy, setBusy] = useState(false);
   const [name] = model.deployed_as;
   if (name === undefined) return <DeployFirst model={model} onDeployed={onDeployed} />;
+  if (model.cubes) return <TryCubes name={name} />;
 
   const predict = async (event: FormEvent) => {
     event.preventDefault();

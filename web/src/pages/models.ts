@@ -17,6 +17,7 @@ export interface Model {
   classes?: string[];
   class_count?: number;
   steps?: number;
+  cubes?: { channels: number; wavelengths: number[] }; // what it reads in place of rows
   predicts_from_memory: boolean;
   tells_intervals?: boolean; // models that came on record earlier do not say
   why_not_from_memory?: string;

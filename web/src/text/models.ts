@@ -31,6 +31,13 @@ export const models = {
   deployFirst: 'A model is asked by the name under which it is deployed.',
   deployToTry: (name: string) => `Deploy as ${name} and try it`,
   mayNotDeploy: 'Somebody who may change things has to deploy it first.',
+  cubes: 'Cubes',
+  cubesHelp: 'npy, npz, HDF5 or a zip; of cubes in ENVI form, choose the headers and their files of numbers together. Up to 1 GB',
+  cubesNeeded: 'choose a file',
+  noScore: 'none',
+  scored: (cube: string, height: number, width: number, lowest: string, highest: string, marked?: number) =>
+    `${cube}: ${height} × ${width} pixels, scores from ${lowest} to ${highest}${marked === undefined ? '' : `, ${marked} marked`}`,
+  scoresByApi: (name: string) => `POST /api/models/${name}/predict/cubes gives the scores and marks of every pixel.`,
   tryBy: 'Rows',
   asForm: 'One row',
   asCsv: 'Many rows as CSV',
