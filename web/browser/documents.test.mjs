@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { accessible, becomes, openPage, signIn } from './browser.mjs';
+import { accessible, becomes, closeSound, openPage, signIn } from './browser.mjs';
 import { contentOf, node, saveDocument, set, trainingDocument } from './canvas.mjs';
 import { withService } from './setup.mjs';
 
@@ -112,6 +112,19 @@ test('a document of the cards of one training step opens, runs and shows its num
   await page.locator('.inspector').getByText('Mean', { exact: true }).waitFor();
   assert.deepEqual(page.faults, []);
   await page.context().close();
+});
+
+test('a document that is opened while the page still asks what there is stays open', async () => {
+  const page = await openPage(parts.browser, parts.service, { token: null });
+  await page.route('**/api/cards', async (route) => {
+    await new Promise((wake) => setTimeout(wake, 1500));
+    await route.continue();
+  });
+  await signIn(page, parts.service.token);
+  await page.getByRole('tab', { name: 'Documents' }).click();
+  await page.getByRole('button', { name: 'Blobs', exact: true }).last().click();
+  await node(page, 'evaluate').waitFor();
+  await closeSound(page);
 });
 
 test('a document that was never saved comes back by undo, and one that is saved is not deleted by one click', async () => {

@@ -17,7 +17,7 @@ import { insideOf } from './level';
 import { Now } from './Now';
 import { Palette } from './Palette';
 import { findRun, forgetRun, useRun } from './run_store';
-import { keepWhatIsTyped, openDocument, openNew, save, saveOverTheirs, takeTheirs } from './saving';
+import { keepWhatIsTyped, openDocument, openFirst, openNew, save, saveOverTheirs, takeTheirs } from './saving';
 import { forgetSizes, learnResults, learnSize } from './tables';
 
 function Conflict() {
@@ -59,7 +59,7 @@ function useDocument(id: string | null): string {
       else await openDocument(id);
       if (isWanted && id !== null) void findRun(id);
     };
-    if (!isOffline) open().catch((failure) => isWanted && setError(sentenceOf(failure)));
+    if (!isOffline) openFirst(open()).catch((failure) => isWanted && setError(sentenceOf(failure)));
     return () => {
       isWanted = false;
     };

@@ -51,6 +51,14 @@ export async function openDocument(id: string) {
   else say(text.documents.restored);
 }
 
+// What the address names is on its way to the page. Whatever else is to be opened comes after it, or it would be replaced.
+let onItsWay: Promise<unknown> = Promise.resolve();
+
+export function openFirst(document: Promise<void>): Promise<void> {
+  onItsWay = document.catch(() => {}); // told to whoever asked for it
+  return document;
+}
+
 // A document that was never saved and makes room for another one. Undo brings it back.
 let setAside: Tree | null = null;
 
@@ -166,6 +174,7 @@ export async function takeTheirs() {
 export const saveOverTheirs = () => save({ over: useCanvas.getState().newest });
 
 export async function startNew() {
+  await onItsWay;
   keepWhatIsTyped();
   if (useCanvas.getState().id === null) {
     const before = unsavedOnThePage();
@@ -186,6 +195,7 @@ export async function removeDocument(id: string) {
 }
 
 export async function openFile(content: string) {
+  await onItsWay;
   const before = useCanvas.getState();
   keepWhatIsTyped();
   const unsaved = before.id === null ? unsavedOnThePage() : await unsavedInTheBrowser();
