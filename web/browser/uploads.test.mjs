@@ -1,6 +1,8 @@
 // Files that belong together are chosen together, in a real browser with a real service.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { unzipSync } from 'fflate';
 import { closeSound, openPage } from './browser.mjs';
 import { withService } from './setup.mjs';
 import { doneJob } from './small_jobs.mjs';
@@ -43,6 +45,11 @@ test('a model of cubes is tried with files of a cube', async () => {
   await page.getByLabel('Cubes').setInputFiles([sent('wood.hdr', HEADER), sent('wood.img', NUMBERS)]);
   await page.getByRole('button', { name: 'Predict' }).click();
   await page.getByText(/^wood: 3 × 4 pixels, scores from \S+ to \S+$/).waitFor();
+  const [scores] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Download all scores' }).click()]);
+  assert.equal(scores.suggestedFilename(), 'wood_scores.zip');
+  const files = unzipSync(readFileSync(await scores.path()));
+  assert.deepEqual(Object.keys(files).sort(), ['summary.json', 'wood_scores.npy']);
+  assert.equal(files['wood_scores.npy'].length, 128 + 12 * 4);
   await page.getByLabel('Cubes').setInputFiles([sent('rows.csv', 'a\n1\n')]);
   await page.getByRole('button', { name: 'Predict' }).click();
   await page.getByRole('alert').filter({ hasText: 'no file of cubes' }).waitFor();

@@ -4,6 +4,7 @@ import { navigate } from '../app/router';
 import { cardIds, nameOf, renameDocument, type Tree } from '../core/document';
 import { isOfCuvis, readText } from '../core/document_text';
 import { text } from '../text';
+import { giveFile } from '../ui/give_file';
 import { check, currentText, editDocument, isChanged, open, say, tree, useCanvas } from './canvas_store';
 import { dropDraft, findDraft, keepDraft } from './drafts';
 
@@ -211,9 +212,6 @@ export async function openFile(content: string) {
 }
 
 export function download(form: 'yaml' | 'json', content: string) {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(new Blob([content], { type: form === 'json' ? 'application/json' : 'application/yaml' }));
-  link.download = `${nameOf(tree()) || text.documents.untitled}.${form}`;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  const file = new Blob([content], { type: form === 'json' ? 'application/json' : 'application/yaml' });
+  giveFile(`${nameOf(tree()) || text.documents.untitled}.${form}`, file);
 }

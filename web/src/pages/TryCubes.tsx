@@ -1,12 +1,13 @@
 import { useState, type FormEvent } from 'react';
 import { archiveOf } from '../api/archive';
-import { sentenceOf } from '../api/client';
+import { ask, sentenceOf } from '../api/client';
 import { upload } from '../api/upload';
 import { models } from '../text/models';
 import { shared } from '../text/shared';
 import { Button } from '../ui/Button';
 import { Field } from '../ui/Field';
 import { Meter } from '../ui/Meter';
+import { giveFile } from '../ui/give_file';
 
 interface ScoredCube {
   cube: string;
@@ -26,6 +27,9 @@ export function TryCubes({ name }: { name: string }) {
   const [cubes, setCubes] = useState<ScoredCube[]>([]);
   const [share, setShare] = useState<number | null>(null);
   const [error, setError] = useState('');
+  const [sent, setSent] = useState<File | null>(null); // what the scores are of
+  const [isFetching, setFetching] = useState(false);
+  const pathFor = (file: File) => `/api/models/${encodeURIComponent(name)}/predict/cubes?${new URLSearchParams({ name: file.name })}`;
   const send = async (event: FormEvent) => {
     event.preventDefault();
     setCubes([]);
@@ -34,12 +38,24 @@ export function TryCubes({ name }: { name: string }) {
     setShare(0);
     try {
       const file = files.length > 1 ? await archiveOf(files) : files[0];
-      const path = `/api/models/${encodeURIComponent(name)}/predict/cubes?${new URLSearchParams({ name: file.name })}`;
-      setCubes((await upload<{ cubes: ScoredCube[] }>(path, file, 'application/octet-stream', setShare)).cubes);
+      setCubes((await upload<{ cubes: ScoredCube[] }>(pathFor(file), file, 'application/octet-stream', setShare)).cubes);
+      setSent(file);
     } catch (failure) {
       setError(sentenceOf(failure));
     }
     setShare(null);
+  };
+  // The service keeps nothing of what it scores, so the cubes go there once more.
+  const download = async (file: File) => {
+    setError('');
+    setFetching(true);
+    try {
+      const answer = await ask('POST', pathFor(file), { body: file, type: 'application/octet-stream', headers: { Accept: 'application/zip' } });
+      giveFile(`${file.name.replace(/\.[^.]*$/, '')}_scores.zip`, await answer.blob());
+    } catch (failure) {
+      setError(sentenceOf(failure));
+    }
+    setFetching(false);
   };
   return (
     <form className="stack" onSubmit={send} noValidate>
@@ -52,7 +68,12 @@ export function TryCubes({ name }: { name: string }) {
       {cubes.map((each) => (
         <p key={each.cube}>{models.scored(each.cube, each.height, each.width, score(each.lowest_score), score(each.highest_score), each.marked_pixels)}</p>
       ))}
-      {cubes.length > 0 && <p className="secondary">{models.scoresByApi(name)}</p>}
+      {sent && cubes.length > 0 && (
+        <>
+          <div><Button disabled={isFetching} onClick={() => void download(sent)}>{isFetching ? models.fetchingScores : models.fetchScores}</Button></div>
+          <p className="secondary">{models.scoresByApi(name)}</p>
+        </>
+      )}
     </form>
   );
 }

@@ -37,7 +37,9 @@ export const models = {
   noScore: 'none',
   scored: (cube: string, height: number, width: number, lowest: string, highest: string, marked?: number) =>
     `${cube}: ${height} × ${width} pixels, scores from ${lowest} to ${highest}${marked === undefined ? '' : `, ${marked} marked`}`,
-  scoresByApi: (name: string) => `POST /api/models/${name}/predict/cubes gives the scores and marks of every pixel.`,
+  fetchScores: 'Download all scores',
+  fetchingScores: 'Downloading…',
+  scoresByApi: (name: string) => `A zip archive of arrays that NumPy reads. POST /api/models/${name}/predict/cubes gives the same.`,
   tryBy: 'Rows',
   asForm: 'One row',
   asCsv: 'Many rows as CSV',

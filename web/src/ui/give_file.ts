@@ -1,0 +1,8 @@
+// Hands a file to whoever looks at the page.
+export function giveFile(name: string, content: Blob) {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(content);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
