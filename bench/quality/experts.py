@@ -1,6 +1,6 @@
 """Accuracy of a mixture of experts beside a dense network of as many weights as it uses for a row:
   experts.py PROGRAM [--data sample:glyphs] [--seeds 5] [--first-seed 0] [--epochs 10] [--device cpu] [--experts 8]
-             [--label-smoothing 0.1] [--router-exploration 0.5] [--kept-by accuracy] [--at-once 1]
+             [--label-smoothing 0.1] [--router-exploration 1] [--kept-by accuracy] [--at-once 1]
              [--mixture="--load-balance 0.01"]
 DATA is what `stoker train` takes: sample:glyphs, or the images of MNIST or Fashion-MNIST in IDX form. The same rows are
 tested on, and each pair has its seed. Every setting that both have is the same for both. Of each training the epoch that
@@ -50,7 +50,7 @@ def main():
     parser.add_argument("--experts", type=int, default=8)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--label-smoothing", type=float, default=0.1, help="of both kinds")
-    parser.add_argument("--router-exploration", type=float, default=0.5, help="of the mixture")
+    parser.add_argument("--router-exploration", type=float, default=1, help="of the mixture")
     parser.add_argument("--kept-by", choices=["accuracy", "loss"], default="accuracy", help="what chooses the epoch")
     parser.add_argument("--at-once", type=int, default=1, help="trainings that run at a time")
     parser.add_argument("--mixture", default="", help="further flags of the mixture alone")

@@ -66,6 +66,7 @@ struct EngineRequest {
   Collective* collective = nullptr;  // null: one process
   Precision precision = Precision::automatic;
   OptimizerSettings optimizer;
+  std::int64_t epochs = 0;  // that are planned, for what changes as the training goes on; 0: nobody knows
   std::int64_t batch_size = 32;
   // A step takes its batch in so many parts, one after the other, and adds up their gradients: the same step
   // in less memory. An engine that keeps little between the layers may take it whole.
@@ -89,6 +90,8 @@ struct EngineRequest {
   std::int64_t rows_per_epoch() const { return training.rows() / order.ranks; }
   // The last batch of an epoch may be smaller; it is trained on like the others.
   std::int64_t steps_per_epoch() const { return (rows_per_epoch() + batch_size - 1) / batch_size; }
+
+  std::int64_t planned_steps() const { return epochs * steps_per_epoch(); }
 
   std::int64_t part_rows() const { return (batch_size + accumulation_steps - 1) / accumulation_steps; }
 

@@ -29,6 +29,14 @@ struct RowDraws {
   }
 };
 
+// The share of the rows that experts are drawn for in a step: in the second half of the planned steps it
+// falls evenly to 0, so that what is kept in the end has been learnt from those who will be asked.
+STOKER_HOST_DEVICE double drawn_share(double share, std::int64_t step, std::int64_t planned_steps) {
+  if (planned_steps <= 0) return share;
+  const double left = 2 * static_cast<double>(planned_steps - step) / static_cast<double>(planned_steps);
+  return left >= 1 ? share : left <= 0 ? 0 : share * left;
+}
+
 // `count` different ones of those that live, each as likely as any other. As many must live.
 template <class Expert>
 STOKER_HOST_DEVICE void draw_experts_of_row(const RowDraws& draws, const float* alive, std::int64_t count,
@@ -60,14 +68,15 @@ struct DrawnExperts {
   std::int64_t first_row = 0;  // of the whole batch
   std::int64_t room = 0;
   std::int64_t top_k = 0;
-  double share = 0;
+  double share = 0;  // at the start
+  std::int64_t planned_steps = 0;
   std::uint64_t seed = 0;
   const StepCounters* counters = nullptr;  // current_step is drawn for
 };
 
 STOKER_HOST_DEVICE void draw_row(const DrawnExperts& work, std::int64_t row) {
   const RowDraws draws(work.seed, work.counters->current_step, work.first_row + row, work.room);
-  if (draws.is_of(work.share))
+  if (draws.is_of(drawn_share(work.share, work.counters->current_step, work.planned_steps)))
     draw_experts_of_row(draws, work.alive, work.top_k, work.chosen + row * work.top_k);
 }
 

@@ -56,7 +56,7 @@ inline config::Fields fields(ExpertSettings& c) {
       config::field("router_exploration", c.router_exploration,
                     "mixture_of_experts: share of the training rows that go to experts drawn at random "
                     "instead of those that the router likes best, anew in every step, so that each expert "
-                    "learns from more of the rows; 0: none")
+                    "learns from more of the rows; in the second half of the training it falls to 0. 0: none")
           .within(0, 1),
       config::field(
           "load_balance", c.load_balance,

@@ -34,6 +34,7 @@ class ModuleStep : public Step {
         dropout_(shared_.module->dropout_layers()) {
     part_.seed = way.seed;
     part_.counters = way.counters;
+    part_.planned_steps = way.planned_steps;
     part_.place = way.place;
     part_.is_padded = is_padded;
     const Device device = way.place.device;

@@ -29,6 +29,7 @@ struct ModuleWay {
   kernels::Place place;
   std::uint64_t seed = 0;
   const kernels::StepCounters* counters = nullptr;
+  std::int64_t planned_steps = 0;
   Precision precision = Precision::fp32;
   at::Tensor scale = {};  // of the gradients on the way back; undefined: 1
   bool recomputes = false;

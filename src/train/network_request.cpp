@@ -64,6 +64,7 @@ EngineRequest request_without_data(const ModelSpec& spec, const Preparation& pre
   if (config.optimizer == Optimizer::lion) request.optimizer.beta2 = 0.99;  // as its paper has it
   request.optimizer.weight_decay = config.weight_decay;
   request.optimizer.max_grad_norm = config.max_grad_norm;
+  request.epochs = config.epochs;
   request.batch_size = config.batch_size;
   request.accumulation_steps = config.accumulation_steps;
   request.weight_average = config.weight_average;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -81,6 +82,21 @@ TEST(DrawnExperts, AnswerForTheirShareOfTheRows) {
     }
     EXPECT_NEAR(drawn / 6400, share, 5 * std::sqrt(share * (1 - share) / 6400));
   }
+}
+
+TEST(DrawnExperts, AnswerForFewerAndFewerRowsInTheSecondHalf) {
+  const auto drawn = [](std::int64_t step) {
+    RoutedRows rows(2000, 2);
+    rows.counters.current_step = step;
+    DrawnExperts work = rows.work(0.5);
+    work.planned_steps = 1000;
+    kernels::draw_experts(work);
+    return 1 - static_cast<double>(std::ranges::count(rows.chosen, RoutedRows::nobody)) / 4000;
+  };
+  const std::pair<std::int64_t, double> shares[] = {{0, 0.5},     {500, 0.5}, {600, 0.4}, {900, 0.1},
+                                                    {999, 0.001}, {1000, 0},  {1001, 0}};
+  for (const auto& [step, share] : shares)
+    EXPECT_NEAR(drawn(step), share, 5 * std::sqrt(share * (1 - share) / 2000)) << step;
 }
 
 TEST(DrawnExperts, AreDrawnAnewInEveryStepAndForEverySeed) {

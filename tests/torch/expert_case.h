@@ -27,6 +27,7 @@ struct ExpertCase {
   double temperature = 1;
   double noise = 0;
   double exploration = 0;
+  std::int64_t epochs = 0;  // that are planned: fewer and fewer are drawn in their second half
   double load_balance = 0;
   double router_z = 0;
   bool is_weighted = false;
@@ -47,6 +48,7 @@ inline std::vector<ExpertCase> drawing_cases() {
           {.name = "HalfDrawnOneOfMany", .experts = 5, .room = 9, .top_k = 1, .exploration = 0.5},
           {.name = "HalfDrawnFourOfMany", .experts = 7, .room = 20, .top_k = 4, .exploration = 0.5},
           {.name = "AllDrawn", .exploration = 1},
+          {.name = "FewerAndFewerDrawn", .exploration = 1, .epochs = 1},
           {.name = "AllDrawnOneOfMany", .experts = 5, .room = 9, .top_k = 1, .exploration = 1},
           {.name = "AllDrawnFourOfMany", .experts = 7, .room = 20, .top_k = 4, .exploration = 1},
           {.name = "AllDrawnFourOfFour", .top_k = 4, .exploration = 1},
@@ -122,6 +124,7 @@ inline EngineRequest expert_request(const ExpertCase& each) {
   request.optimizer.momentum = each.optimizer == Optimizer::sgd ? 0.9 : 0;
   request.optimizer.weight_decay = each.weight_decay;
   request.optimizer.max_grad_norm = each.max_grad_norm;
+  request.epochs = each.epochs;
   request.batch_size = each.batch;
   request.seed = 21;
   request.training = rows_for_experts(each, 203, columns, 3);

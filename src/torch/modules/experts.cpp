@@ -129,6 +129,7 @@ class Experts : public Module {
     work.room = shape_.room();
     work.top_k = shape_.settings.top_k;
     work.share = shape_.settings.router_exploration;
+    work.planned_steps = pass.part.planned_steps;
     work.seed = pass.part.seed;
     work.counters = pass.part.counters;
     kernels::draw_experts(work, pass.part.place);

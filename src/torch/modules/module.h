@@ -28,6 +28,7 @@ struct BatchPart {
   std::uint64_t seed = 0;
   const kernels::StepCounters* counters = nullptr;  // where the device keeps them
   kernels::Place place;
+  std::int64_t planned_steps = 0;
   std::int64_t first_row = 0;  // the row of the batch that it begins with
   bool is_padded = false;      // rows behind those of the batch may follow, which must not count
 };

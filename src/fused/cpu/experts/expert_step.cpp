@@ -129,10 +129,11 @@ void ExpertEngine::draw_experts(std::int64_t count) {
   const ExpertSettings& settings = layout_.shape.settings;
   const std::int64_t stride = router_.layers[1].outputs;
   const float* alive = network_.parameters + layout_.alive;
+  const double share = kernels::drawn_share(settings.router_exploration, step_, request_.planned_steps());
   std::copy_n(chosen_ones_.begin(), count * top_k(), liked_ones_.begin());
   for (std::int64_t row = 0; row < count; ++row) {
     const kernels::RowDraws draws(request_.seed, step_, row, layout_.shape.room());
-    if (!draws.is_of(settings.router_exploration)) continue;
+    if (!draws.is_of(share)) continue;
     const auto place = static_cast<std::size_t>(row * top_k());
     kernels::draw_experts_of_row(draws, alive, top_k(), &chosen_ones_[place]);
     share_among(routed_.active[2] + row * stride, settings.temperature, top_k(), &chosen_ones_[place],

@@ -37,6 +37,7 @@ ExpertWork work_of(const EngineRequest& request, const ExpertShape& shape) {
   work.inverse_temperature = static_cast<float>(1 / settings.temperature);
   work.noise = static_cast<float>(settings.router_noise);
   work.exploration = settings.router_exploration;
+  work.planned_steps = request.planned_steps();
   work.seed = request.seed;
   work.dropout_threshold = dropout_threshold(static_cast<float>(settings.dropout));
   work.dropout_scale = 1.0F / (1.0F - static_cast<float>(settings.dropout));

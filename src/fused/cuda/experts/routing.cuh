@@ -148,7 +148,8 @@ struct Route {
   // would cost registers that are missed where none are drawn.
   __device__ __forceinline__ static void draw(const ExpertWork& work, int row, const float* scores) {
     const kernels::RowDraws draws(work.seed, work.counters->current_step, row, work.layout.room);
-    if (!draws.is_of(work.exploration)) return;
+    if (!draws.is_of(kernels::drawn_share(work.exploration, work.counters->current_step, work.planned_steps)))
+      return;
     const int lane = own_lane();
     const std::int64_t first = static_cast<std::int64_t>(row) * work.top_k;
     float last = 0, largest = 0, sum = 0;

@@ -45,7 +45,8 @@ struct ExpertWork {
   int top_k = 1;
   float inverse_temperature = 1;
   float noise = 0;                      // of the scores, in training
-  double exploration = 0;               // share of the rows that experts are drawn for, in training
+  double exploration = 0;               // share of the rows that experts are drawn for, at first, in training
+  std::int64_t planned_steps = 0;       // of which it falls in the second half
   std::uint64_t seed = 0;               // of these, and of dropout
   std::uint32_t dropout_threshold = 0;  // of 65,536
   float dropout_scale = 1;              // 1 / (1 - probability)
