@@ -32,7 +32,7 @@ test('a token that was revoked leads back to signing in', async () => {
 });
 
 test('everything that the page asks for comes from the service itself', async () => {
-  const context = await browser.newContext();
+  const context = await parts.browser.newContext();
   const page = await context.newPage();
   const hosts = new Set();
   page.on('request', (request) => hosts.add(new URL(request.url()).host));
