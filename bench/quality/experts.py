@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Accuracy of a mixture of experts beside a dense network of as many weights as it uses for a row:
   experts.py PROGRAM [--data sample:glyphs] [--seeds 5] [--first-seed 0] [--epochs 10] [--device cpu] [--experts 8]
              [--label-smoothing 0.1] [--router-exploration 1] [--kept-by accuracy] [--at-once 1]
@@ -60,11 +61,11 @@ def main():
         trainings = [[pool.submit(accuracy, options, kind, seed) for kind in KINDS] for seed in seeds]
         pairs = [dict(zip(KINDS, [each.result() for each in pair])) for pair in trainings]
     differences = [pair["experts"] - pair["dense"] for pair in pairs]
-    error = 2 * statistics.stdev(differences) / math.sqrt(len(differences)) if len(differences) > 1 else float("nan")
+    error = 2 * statistics.stdev(differences) / math.sqrt(len(differences)) if len(differences) > 1 else None
     print(json.dumps({"data": options.data, "epochs": options.epochs, "label_smoothing": options.label_smoothing,
                       "router_exploration": options.router_exploration,
                       **{kind: round(statistics.mean(pair[kind] for pair in pairs), 5) for kind in KINDS},
-                      "difference": round(statistics.mean(differences), 5), "two_standard_errors": round(error, 5)}))
+                      "difference": round(statistics.mean(differences), 5), "two_standard_errors": error and round(error, 5)}))
 
 
 if __name__ == "__main__":

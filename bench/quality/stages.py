@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """What is left of old classes when new ones arrive: a mixture of experts beside dense networks of as many weights as it
 uses for a row, and as it has in all, with and without replay, and with parts of it switched off:
   stages.py PROGRAM [--data sample:glyphs] [--stages 0,1,2,3,4/5,6,7,8,9] [--seeds 5] [--epochs 4] [--kinds experts,total]

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Draws what stages.py found: stages_picture.py OUTPUT.svg LINES.json…
 One group of bars for each dataset and replay, one bar for each kind of model: what is right of the classes of earlier
 stages and, above it, of those of the last one, each as a share of all test rows."""
