@@ -52,7 +52,7 @@ OpenDevice open_device(const FitRequest& request, const PreparedData& data, cons
   OpenDevice open;
   open.gpu = gpu.device;
   open.gpu_model = gpu.model;
-  open.steps = request.spec.training.epochs * wanted.steps_per_epoch();
+  open.steps = wanted.planned_steps();
   open.time_limit = request.config.time_limit;
   // As fast as any: on another one the training takes longer, and less is measured than could be.
   open.on_gpu = {estimated_gpu_step(demand, rates_of_h200, true),

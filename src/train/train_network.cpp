@@ -67,7 +67,7 @@ const EngineMaker& engine_for(const NetworkToTrain& work, const std::optional<st
   if (!is_open) return maker;
   const std::vector<StepFigures> figures =
       recorded_figures(figures_key(work.wanted), work.wanted.device.is_cuda());
-  const std::int64_t steps = work.request.spec.training.epochs * work.wanted.steps_per_epoch();
+  const std::int64_t steps = work.wanted.planned_steps();
   const std::optional<FasterEngine> faster =
       engine_by_figures(work.wanted.device, maker.name, figures, steps);
   for (const EngineMaker& each : engines()) {

@@ -4,5 +4,5 @@ export function giveFile(name: string, content: Blob) {
   link.href = URL.createObjectURL(content);
   link.download = name;
   link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // a large one may still be on its way to the disk
 }
