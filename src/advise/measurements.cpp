@@ -33,6 +33,9 @@ constexpr double least_window = 0.4;
 constexpr double longest_window = 3;
 // Left for what is made of it, and for the start and the end of this process itself.
 constexpr double kept_back = 0.5;
+constexpr double quick_load = 1;
+// From the rows to the first step, where no kernel is compiled.
+constexpr double most_ready_seconds = 1;
 // An engine whose steps take so many times as long as the fastest's is not worth a run.
 constexpr double hopeless = 4;
 
@@ -176,15 +179,27 @@ class Measuring {
     }
   }
 
+  // Then every run reads the rows itself, as one without the cache does: what that takes of time and memory
+  // is measured, and not put together from several.
+  bool is_quickly_read() const { return load_seconds_ < quick_load; }
+
+  // Of one that is made again, at most.
+  double seconds_without_compiling(const TriedRun& tried) const {
+    const double training = tried.run.training_seconds;
+    return tried.seconds() - training + std::min(training, window_ + most_ready_seconds);
+  }
+
   void try_engine(const std::string& device, const std::string& engine, double window) {
     tell_(fmt::format("a short run on {}{}", device,
                       engine == "auto" ? "" : fmt::format(" with the engine {}", engine)));
-    const RunToMeasure wanted{question_.file, assignments_for({device, engine, "auto"}, window),
-                              folder_.path(), true};
+    RunToMeasure wanted{question_.file, assignments_for({device, engine, "auto"}, window), folder_.path(),
+                        !is_quickly_read()};
     TriedRun tried = try_run(wanted, laboratory_);
-    if (tried.run.compiled_kernels && seconds_left() > 2 * tried.seconds()) {
+    load_seconds_ = std::max(load_seconds_, tried.run.load_seconds);
+    if (tried.run.compiled_kernels && seconds_left() > 2 * seconds_without_compiling(tried)) {
       try {
-        // The first run read the rows, the second is like those to come.
+        // It is like those to come, and trains anew what the first may have finished.
+        wanted.use_cache = false;
         TriedRun again = try_run(wanted, laboratory_);
         found_.first_runs.push_back(std::exchange(tried, std::move(again)));
       } catch (const OutOfTime&) {
@@ -298,6 +313,7 @@ class Measuring {
   TemporaryFolder folder_;
   Measurements found_;
   double window_ = 1;
+  double load_seconds_ = 0;  // the longest that a run took to read the rows
 };
 
 }  // namespace
