@@ -5,6 +5,7 @@
 #include <torch/version.h>
 
 #include "fused/cuda/sequence/sequence_kernels.h"
+#include "model/nodes/node_network.h"
 #include "torch/cpu_settings.h"
 #include "torch/large_product.h"
 #include "torch/predict.h"
@@ -18,6 +19,8 @@ namespace {
 std::string graph_refusal(const EngineRequest& request) {
   if (!request.device.is_cuda()) return "the engine graph needs an NVIDIA GPU; on a CPU use eager or fused";
   if (request.collective != nullptr) return "a captured step cannot wait for other processes; eager can";
+  if (nodes::is_node_network(request.network))
+    return "it does not capture graphs of nodes; eager takes their steps";
   return refusal(request);
 }
 

@@ -22,8 +22,9 @@ std::unique_ptr<Trainee> TorchEngine::make_trainee() const {
     return std::make_unique<ModuleTrainee>(
         request_.network,
         FlatValues{layout_, parameters_, gradients_, trained_parameters_, buffers_from_, stopped_},
-        ModuleWay{place_, request_.seed, device_counters(), request_.planned_steps(), precision_,
-                  scaling_ ? scaling_->scale() : at::Tensor(), request_.checkpoint_activations});
+        ModuleWay{place_, request_.seed, device_counters(), request_.planned_steps(),
+                  request_.steps_per_epoch(), precision_, scaling_ ? scaling_->scale() : at::Tensor(),
+                  request_.checkpoint_activations});
   const MlpShape shape = mlp_shape(request_.network).value();
   return std::make_unique<MlpTrainee>(shape, mlp_layers(shape, layout_, parameters_, gradients_),
                                       request_.part_rows(),

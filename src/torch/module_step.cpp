@@ -35,6 +35,7 @@ class ModuleStep : public Step {
     part_.seed = way.seed;
     part_.counters = way.counters;
     part_.planned_steps = way.planned_steps;
+    part_.steps_per_epoch = way.steps_per_epoch;
     part_.place = way.place;
     part_.is_padded = is_padded;
     const Device device = way.place.device;

@@ -30,6 +30,7 @@ struct ModuleWay {
   std::uint64_t seed = 0;
   const kernels::StepCounters* counters = nullptr;
   std::int64_t planned_steps = 0;
+  std::int64_t steps_per_epoch = 1;
   Precision precision = Precision::fp32;
   at::Tensor scale = {};  // of the gradients on the way back; undefined: 1
   bool recomputes = false;
@@ -48,6 +49,7 @@ class ModuleTrainee : public Trainee {
   void reserve(std::int64_t) override {}
   at::Tensor predict(const Inputs& inputs) override;
   std::int64_t widest() const override { return module_->widest(); }
+  bool judges_batches() const override { return module_->judges_batches(); }
 
  private:
   std::unique_ptr<Module> module_;

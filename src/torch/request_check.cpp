@@ -10,7 +10,9 @@
 #include "engine/request_check.h"
 #include "kernels/begin_step.h"
 #include "model/mlp.h"
+#include "model/nodes/node_network.h"
 #include "torch/modules/module.h"
+#include "torch/modules/node_graph.h"
 #include "torch/tensors.h"
 
 namespace stoker::torch_door {
@@ -26,6 +28,13 @@ std::string size_problem(const EngineRequest& request) {
   for (const DatasetArray& each : request.training.arrays)
     if (std::string problem = gather_problem(each); !problem.empty()) return problem;
   return "";
+}
+
+std::string node_problem(const EngineRequest& request) {
+  if (request.brings_batches) return "it does not bring cubes to a GPU batch by batch";
+  if (request.order.is_sharded()) return "it reads all cubes where they lie, and not through a window";
+  if (!request.unfrozen.empty()) return "which nodes are trained is a setting of the model";
+  return problem_of_nodes(request.network);
 }
 
 DeviceInfo info_of(Device device) {
@@ -51,12 +60,18 @@ std::string refusal(const EngineRequest& request) {
   if (request.device.is_cuda() && !at::globalContext().hasCUDA()) {
     return "LibTorch finds no CUDA: its wheel is built for CPUs, or the driver is too old for it";
   }
+  if (nodes::is_node_network(request.network)) {
+    if (std::string problem = node_problem(request); !problem.empty()) return problem;
+  }
   std::string problem = precision_problem(request.precision, info_of(request.device));
   if (problem.empty()) problem = request_problem(request);
   return problem.empty() ? size_problem(request) : problem;
 }
 
 Precision precision_of(const EngineRequest& request) {
+  // What pixels have in common is lost in 16 bits.
+  if (nodes::is_node_network(request.network))
+    return request.precision == Precision::tf32 ? Precision::tf32 : Precision::fp32;
   if (request.precision != Precision::automatic) return request.precision;
   return automatic_precision(request.network, info_of(request.device));
 }

@@ -42,6 +42,7 @@ class Trainee {
   virtual at::Tensor predict(const Inputs& inputs) = 0;
   // Values of the widest layer, which bounds how many rows are predicted at once.
   virtual std::int64_t widest() const = 0;
+  virtual bool judges_batches() const { return false; }  // as its module says
   virtual std::uint64_t own_bytes() const { return 0; }  // as of a step, those of its steps apart
 };
 

@@ -40,7 +40,8 @@ Validation::Validation(const EngineRequest& request, Trainee& trainee, const ker
     : trainee_(trainee),
       place_(place),
       rows_(request.validation.rows()),
-      slice_rows_(rows_per_slice(trainee.widest(), rows_, place.device)),
+      slice_rows_(trainee.judges_batches() ? std::min(request.batch_size, rows_)
+                                           : rows_per_slice(trainee.widest(), rows_, place.device)),
       inputs_(inputs_of(request.network, request.validation), slice_rows_, place),
       compared_(compared_arrays(request), slice_rows_, place),
       losses_(request, slice_rows_, place.device, stopped) {

@@ -140,7 +140,7 @@ TEST_F(NodeFrame, RefusesWhatIsNoChain) {
   const Table table = some_cubes(8);
   EXPECT_THAT(
       fused::cubes::refusal(request_of_graph(table, replaced(detector, "[pca, logit]", "[pca, rx, logit]"))),
-      testing::HasSubstr("a GPU trains only chains of affine nodes"));
+      testing::HasSubstr("the kernels for GPUs are for chains of affine nodes"));
   EXPECT_THAT(
       fused::cubes::refusal(request_of_graph(table, std::string(detector) + "bad_pixels: leave_out\n")),
       testing::HasSubstr("only on a CPU"));

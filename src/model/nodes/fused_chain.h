@@ -23,11 +23,10 @@ struct FusedChain {
 
 using IsTrained = std::function<bool(std::string_view node)>;
 
-// Why a GPU does not train other graphs, nor without some of the pixels.
+// Why there are no kernels for other graphs, and nothing on a GPU for a training without some of the pixels.
 constexpr const char* no_gpu_for_graph =
-    "a GPU trains only chains of affine nodes that end in RXGlobal, ScoreToLogit and AnomalyBCEWithLogits "
-    "over "
-    "cubes with masks, with no other losses over pixels";
+    "the kernels for GPUs are for chains of affine nodes that end in RXGlobal, ScoreToLogit and "
+    "AnomalyBCEWithLogits over cubes with masks, with no other losses over pixels";
 constexpr const char* no_gpu_for_bad_pixels = "bad pixels are left out only on a CPU";
 
 // None where the graph is another, or asks for more: a detector that is trained, other losses over pixels. By

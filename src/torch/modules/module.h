@@ -29,6 +29,7 @@ struct BatchPart {
   const kernels::StepCounters* counters = nullptr;  // where the device keeps them
   kernels::Place place;
   std::int64_t planned_steps = 0;
+  std::int64_t steps_per_epoch = 1;
   std::int64_t first_row = 0;  // the row of the batch that it begins with
   bool is_padded = false;      // rows behind those of the batch may follow, which must not count
 };
@@ -53,6 +54,8 @@ class Module {
   // Whether rows of padding change nothing for the others: rows know of each other only through the batch
   // norm of modules/batch_norm.h, if at all.
   virtual bool takes_padding() const { return false; }
+  // Its losses are those of a batch, not of rows: they are validated with batches of training's size.
+  virtual bool judges_batches() const { return false; }
 };
 
 // The tensor of a parameter or buffer, by its name; one that stays the same while its values change.

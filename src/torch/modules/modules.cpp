@@ -4,6 +4,7 @@
 #include "torch/modules/embedded_mlp.h"
 #include "torch/modules/experts.h"
 #include "torch/modules/module.h"
+#include "torch/modules/node_graph.h"
 #include "torch/modules/recurrent.h"
 #include "torch/modules/residual_mlp.h"
 #include "torch/modules/temporal_mlp.h"
@@ -28,6 +29,7 @@ std::vector<ModuleMaker>& makers_of_modules() {
                                       {"cnn1d", make_cnn1d},
                                       {"triangulation", make_triangulation},
                                       {"mixture_of_experts", make_experts},
+                                      {"node_graph", make_node_graph},
                                       {"neural_network", make_embedded_mlp, has_learning_entrance},
                                       {"deep_neural_network", make_embedded_mlp, has_learning_entrance}};
   return all;
