@@ -61,7 +61,9 @@ class ModuleStep : public Step {
 
   void backward(bool adds) override {
     if (!adds) shared_.gradients.zero_();
-    recorded_.backward(way_.scale.defined() ? at::mul(output_gradient_, way_.scale) : output_gradient_);
+    // Losses may depend on nothing that is trained.
+    if (recorded_.requires_grad())
+      recorded_.backward(way_.scale.defined() ? at::mul(output_gradient_, way_.scale) : output_gradient_);
     recorded_.reset();
   }
 

@@ -4,6 +4,7 @@
 #include <ATen/ops/aminmax.h>
 #include <c10/core/InferenceMode.h>
 
+#include "data/cube_rows.h"
 #include "device/device.h"
 #include "engine/class_numbers.h"
 #include "engine/precision.h"
@@ -11,6 +12,7 @@
 #include "kernels/begin_step.h"
 #include "model/mlp.h"
 #include "model/nodes/node_network.h"
+#include "torch/autocast.h"
 #include "torch/modules/module.h"
 #include "torch/modules/node_graph.h"
 #include "torch/tensors.h"
@@ -31,10 +33,18 @@ std::string size_problem(const EngineRequest& request) {
 }
 
 std::string node_problem(const EngineRequest& request) {
+  constexpr std::int64_t pixels_of_word = sizeof(std::uint32_t);
+  if (has_16_bits(request.precision))
+    return fmt::format("graphs of nodes are computed in fp32 or tf32, not in {}",
+                       config::name_of(request.precision));
+  const DatasetArray* masks = request.training.find(masks_in_dataset);
+  if (masks != nullptr && masks->row_shape()[1] % pixels_of_word != 0)
+    return fmt::format("it reads cubes with masks that are a multiple of {} pixels wide; these are {}",
+                       pixels_of_word, masks->row_shape()[1]);
   if (request.brings_batches) return "it does not bring cubes to a GPU batch by batch";
   if (request.order.is_sharded()) return "it reads all cubes where they lie, and not through a window";
   if (!request.unfrozen.empty()) return "which nodes are trained is a setting of the model";
-  return problem_of_nodes(request.network);
+  return problem_of_nodes(request.network, request.validation.rows() > 0);
 }
 
 DeviceInfo info_of(Device device) {

@@ -17,6 +17,7 @@
 #include <ATen/ops/zeros_like.h>
 
 #include "model/family.h"
+#include "model/nodes/node_network.h"
 #include "torch/autocast.h"
 #include "torch/cpu_settings.h"
 #include "torch/gpu.h"
@@ -68,8 +69,8 @@ TorchEngine::TorchEngine(const EngineRequest& request, Kind kind, LastBatch last
       records_gradients_(!has_kernels_ && (has_module(request.network) || has_16_bits(precision_))),
       shards_(request_),
       profile_(request.device.is_cuda() && Trace::current() != nullptr ? gpu::make_clock() : nullptr) {
-  // The kernels keep little between the layers.
-  if (has_kernels_) request_.accumulation_steps = 1;
+  // The kernels keep little between the layers, and losses of a batch are no sums over its parts.
+  if (has_kernels_ || nodes::is_node_network(request.network)) request_.accumulation_steps = 1;
   place_.device = request.device;
   translated("setting up an engine", [&] {
     if (!request.device.is_cuda()) return;

@@ -238,8 +238,9 @@ std::string no_engine_on(Device device, const FitRequest& request, const EngineR
   probe.brings_batches = family.brings_batches;
   if (probe.batch_size == automatic_batch)
     probe.batch_size = batch_sizes_to_try(probe.training.rows()).front();
-  const bool is_open = request.config.engine == EngineChoice::automatic;
-  return asking_engines(is_open ? EngineChoice::fused : request.config.engine, std::nullopt)(probe);
+  const EngineChoice engine = request.config.engine;
+  if (engine != EngineChoice::automatic && engine != EngineChoice::fused) return "";  // it says so itself
+  return asking_engines(EngineChoice::fused, std::nullopt)(probe);
 }
 
 }  // namespace

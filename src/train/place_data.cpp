@@ -87,8 +87,13 @@ bool brings_batches(const EngineRequest& request) {
 
 // Whether an engine takes a window is asked of a request that has one, in shards of any size.
 std::string why_no_window(const EngineRequest& request, const PlacementWishes& wishes) {
-  if (brings_batches(request))
-    return request.device.is_cuda() ? "" : "cubes are read where they lie; a window is for GPUs";
+  if (brings_batches(request)) {
+    if (!request.device.is_cuda()) return "cubes are read where they lie; a window is for GPUs";
+    EngineRequest probe = request;
+    probe.brings_batches = true;
+    probe.batch_size = largest_batch_of(request);
+    return wishes.no_window(probe);
+  }
   if (has_series(request.training))
     return "the rows are windows of a series, which overlap and cannot be cut into shards";
   EngineRequest probe = request;

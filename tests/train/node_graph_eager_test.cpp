@@ -241,5 +241,41 @@ TEST(NodeGraphsByLibTorch, RefuseWhatTheyDoNotKnow) {
               HasSubstr("nothing before scores can be trained"));
 }
 
+TEST(NodeGraphsByLibTorch, TakeNoBatchInParts) {
+  const Table table = some_cubes(10);
+  const std::string graph = scaled("type: MinMaxNormalizer", "type: RXGlobal", "type: IoULoss");
+  FitRequest request = request_for_cubes(table, spec_with(graph));
+  request.config.engine = EngineChoice::eager;
+  request.config.device = "cpu";
+  RecordingListener listener;
+  const FitResult whole = fit(request, listener, StopSignal{});
+  request.spec.training.accumulation_steps = 3;
+  expect_equal(fit(request, listener, StopSignal{}).model.parameters, whole.model.parameters);
+}
+
+TEST(NodeGraphsByLibTorch, RefuseNumbersOf16Bits) {
+  const Table table = some_cubes(6);
+  FitRequest request = request_for_cubes(table, spec_of_graph(detector));
+  request.config.engine = EngineChoice::eager;
+  request.config.precision = Precision::bf16;
+  EXPECT_THAT(refusal_of(request), HasSubstr("computed in fp32 or tf32, not in bf16"));
+}
+
+// Whether its loss is near does not matter to a selector that gets sharper.
+TEST(NodeGraphsByLibTorch, BeginAnEpochWhereverANodeStands) {
+  const std::string graph = replaced(
+      replaced(
+          detector, "- { name: decide,",
+          "- { name: select, type: SoftChannelSelector, settings: { n_select: 3, temperature_decay: 0.5 } }\n"
+          "- { name: apart, type: RXGlobal }\n- { name: decide,"),
+      "- { source: logit.logits, target: decide.logits }",
+      "- { source: data.cube, target: select.data }\n- { source: select.selected, target: apart.data }\n"
+      "- { source: apart.scores, target: decide.logits }");
+  const FitResult found = fitted_with(EngineChoice::eager, graph),
+                  expected = fitted_with(EngineChoice::fused, graph);
+  for (const FitResult* each : {&found, &expected})
+    EXPECT_FLOAT_EQ(find_array(each->model.parameters, "select.temperature").as<float>()[0], 5 * 0.125F);
+}
+
 }  // namespace
 }  // namespace stoker::test

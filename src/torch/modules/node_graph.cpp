@@ -31,16 +31,27 @@ using nodes::Stage;
 
 constexpr std::array training_stages{Stage::train, Stage::val};
 
-// Nodes with something to train before them.
-std::vector<bool> nodes_behind_trained(const NodeNetwork& network, const NodeGraph& graph) {
-  std::vector<bool> is_trained, is_behind;
+std::string problem_of_forms(const NodeGraph& graph) {
+  for (const GraphNode& node : graph.nodes)
+    if (node.type->kind != nodes::NodeKind::data && find_form(node.type->name) == nullptr)
+      return fmt::format("it does not know {}, which {} is", node.type->name, node.name);
+  return "";
+}
+
+// From the losses to what is trained.
+std::string problem_of_way_back(const NodeNetwork& network, const NodeGraph& graph) {
+  std::vector<bool> depends;  // on something that is trained, by node
+  bool reaches_loss = false;
   for (const GraphNode& node : graph.nodes) {
-    bool behind = false;
-    for (const auto& [port, link] : node.sources) behind = behind || is_trained[link.node];
-    is_behind.push_back(behind);
-    is_trained.push_back(behind || (network.is_trained(node.name) && !node.node->trainable().empty()));
+    bool is_behind = false;
+    for (const auto& [port, link] : node.sources) is_behind = is_behind || depends[link.node];
+    const NodeForm* form = find_form(node.type->name);
+    if (is_behind && form != nullptr && !form->has_way_back)
+      return fmt::format("nothing before {} can be trained: {} has no gradient", node.name, node.type->name);
+    depends.push_back(is_behind || (network.is_trained(node.name) && !node.node->trainable().empty()));
+    reaches_loss = reaches_loss || (node.node->is_loss() && depends.back());
   }
-  return is_behind;
+  return reaches_loss ? "" : "no loss of the training depends on what is unfrozen";
 }
 
 class NodeGraphModule : public Module {
@@ -48,7 +59,7 @@ class NodeGraphModule : public Module {
   NodeGraphModule(const Network& network, const Parameters& parameters)
       : network_(nodes::node_network(network)), outputs_(network.outputs) {
     for (std::size_t i = 0; i < training_stages.size(); ++i)
-      parts_[i] = nodes::part_with_losses(network_.graph, training_stages[i]);
+      parts_[i] = part_of(nodes::part_with_losses(network_.graph, training_stages[i]));
     for (const nodes::NodeArray& each : network_.arrays)
       states_[each.node][each.name] = parameters(each.spec.name);
     for (std::size_t i = 0; i < network.inputs.size(); ++i) {
@@ -81,30 +92,47 @@ class NodeGraphModule : public Module {
  private:
   using Values = std::map<std::string, NodeTensors, std::less<>>;  // by node
 
+  struct Part {
+    NodeGraph graph;
+    std::vector<std::size_t> last_readers;  // of each node; itself where nobody reads it
+  };
+
+  static Part part_of(NodeGraph graph) {
+    Part part;
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      part.last_readers.push_back(i);
+      for (const auto& [port, link] : graph.nodes[i].sources) part.last_readers[link.node] = i;
+    }
+    part.graph = std::move(graph);
+    return part;
+  }
+
   static at::TensorOptions doubles_on_device_of(const at::Tensor& tensor) {
     return tensor.options().dtype(at::kDouble);
   }
 
   Values values_of(std::span<const at::Tensor> inputs, const Pass& pass) const {
-    const NodeGraph& graph = parts_[pass.is_training ? 0 : 1];
+    const Part& part = parts_[pass.is_training ? 0 : 1];
     const Stage stage = pass.is_training ? Stage::train : Stage::val;
-    const at::Tensor epoch = pass.is_training ? epoch_of(pass.part, inputs[cubes_at_]) : at::Tensor();
+    if (pass.is_training) begin_epoch(pass.part);
     Values values;
-    for (const GraphNode& node : graph.nodes) {
-      if (node.type->kind == nodes::NodeKind::data) {
+    for (std::size_t i = 0; i < part.graph.nodes.size(); ++i) {
+      const GraphNode& node = part.graph.nodes[i];
+      if (node.type->kind == nodes::NodeKind::data)
         values[node.name] = entering(inputs);
-        continue;
-      }
-      if (!node.runs_in(stage)) continue;
-      const std::optional<NodeTensors> given = inputs_of(graph, node, values);
-      if (!given) continue;
-      static const NodeTensors none;
-      const auto state = states_.find(node.name);
-      values[node.name] = find_form(node.type->name)
-                              ->run({*given, state == states_.end() ? none : state->second, node.settings,
-                                     network_.wavelengths, stage, epoch});
+      else if (const auto given = node.runs_in(stage) ? inputs_of(part.graph, node, values) : std::nullopt)
+        values[node.name] = find_form(node.type->name)
+                                ->run({*given, state_of(node), node.settings, network_.wavelengths, stage});
+      for (const auto& [port, link] : node.sources)  // what nobody reads any more makes room
+        if (part.last_readers[link.node] == i) values.erase(part.graph.nodes[link.node].name);
     }
     return values;
+  }
+
+  const NodeTensors& state_of(const GraphNode& node) const {
+    static const NodeTensors none;
+    const auto state = states_.find(node.name);
+    return state == states_.end() ? none : state->second;
   }
 
   // Empty where a source did not run.
@@ -132,17 +160,26 @@ class NodeGraphModule : public Module {
     return values;
   }
 
-  // Read where the device counts, so that the host need not wait.
-  static at::Tensor epoch_of(const BatchPart& part, const at::Tensor& beside) {
+  // Before every step, which is as often as it takes: what a node makes of an epoch's number is the same
+  // until the next. The number is read where the device counts, so that the host need not wait.
+  void begin_epoch(const BatchPart& part) const {
     const at::NoGradGuard no_way_back;
-    const at::Tensor step = at::from_blob(const_cast<std::int64_t*>(&part.counters->current_step), {},
-                                          beside.options().dtype(at::kLong));
-    return at::div(step, part.steps_per_epoch, "floor").to(at::kDouble);
+    static const NodeTensors no_inputs;
+    for (const GraphNode& node : network_.graph.nodes) {
+      const NodeForm* form = find_form(node.type->name);
+      const auto state = states_.find(node.name);
+      if (form == nullptr || form->begin_epoch == nullptr || state == states_.end()) continue;
+      const at::TensorOptions counts = state->second.begin()->second.options().dtype(at::kLong);
+      const at::Tensor step =
+          at::from_blob(const_cast<std::int64_t*>(&part.counters->current_step), {}, counts);
+      const at::Tensor epoch = at::div(step, part.steps_per_epoch, "floor").to(at::kDouble);
+      form->begin_epoch({no_inputs, state->second, node.settings, network_.wavelengths}, epoch);
+    }
   }
 
   NodeNetwork network_;
   std::int64_t outputs_;
-  std::array<NodeGraph, 2> parts_;  // with the losses of training and of validation
+  std::array<Part, 2> parts_;  // with the losses of training and of validation
   std::map<std::string, NodeTensors, std::less<>> states_;
   std::size_t cubes_at_ = 0;
   std::optional<std::size_t> masks_at_;
@@ -155,25 +192,14 @@ std::unique_ptr<Module> make_node_graph(const Network& network, const Parameters
   return std::make_unique<NodeGraphModule>(network, parameters);
 }
 
-std::string problem_of_nodes(const Network& network) {
+std::string problem_of_nodes(const Network& network, bool is_validated) {
   const NodeNetwork own = nodes::node_network(network);
   if (own.bad_pixels != kernels::BadPixels::refuse) return "it does not leave out pixels";
   if (!own.trains_any()) return "nothing of this graph is trained by gradients";
-  for (const Stage stage : training_stages) {
-    const NodeGraph part = nodes::part_with_losses(own.graph, stage);
-    if (stage == Stage::train && part.nodes.empty()) return "no loss of this graph runs in training";
-    const std::vector<bool> behind = nodes_behind_trained(own, part);
-    for (std::size_t i = 0; i < part.nodes.size(); ++i) {
-      const GraphNode& node = part.nodes[i];
-      if (node.type->kind == nodes::NodeKind::data) continue;
-      const NodeForm* form = find_form(node.type->name);
-      if (form == nullptr) return fmt::format("it does not know {}, which {} is", node.type->name, node.name);
-      if (behind[i] && !form->has_way_back)
-        return fmt::format("nothing before {} can be trained: {} has no gradient", node.name,
-                           node.type->name);
-    }
-  }
-  return "";
+  const NodeGraph training = nodes::part_with_losses(own.graph, Stage::train);
+  if (std::string problem = problem_of_forms(training); !problem.empty()) return problem;
+  if (std::string problem = problem_of_way_back(own, training); !problem.empty()) return problem;
+  return is_validated ? problem_of_forms(nodes::part_with_losses(own.graph, Stage::val)) : "";
 }
 
 }  // namespace stoker::torch_door

@@ -12,6 +12,6 @@ namespace stoker::torch_door {
 std::unique_ptr<Module> make_node_graph(const Network& network, const Parameters& parameters);
 
 // Why such a graph cannot be trained here, or "".
-std::string problem_of_nodes(const Network& network);
+std::string problem_of_nodes(const Network& network, bool is_validated);
 
 }  // namespace stoker::torch_door

@@ -1,6 +1,5 @@
 #include <cmath>
 
-#include <ATen/core/grad_mode.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/argsort.h>
 #include <ATen/ops/clamp_min.h>
@@ -36,10 +35,9 @@ NodeTensors pca(const NodePass& pass) {
 }
 
 // The temperature falls from epoch to epoch.
-void cool_down(const NodePass& pass) {
-  const at::NoGradGuard no_way_back;
+void cool_down(const NodePass& pass, const at::Tensor& epoch) {
   const at::Tensor fallen =
-      at::mul(at::pow(pass.number("temperature_decay"), pass.epoch), pass.number("temperature_init"));
+      at::mul(at::pow(pass.number("temperature_decay"), epoch), pass.number("temperature_init"));
   const at::Tensor& kept = pass.array("temperature");
   kept.copy_(at::clamp_min(fallen, pass.number("temperature_min")).reshape(kept.sizes()));
 }
@@ -50,7 +48,6 @@ at::Tensor chosen_channels(const at::Tensor& logits, std::int64_t count) {
 }
 
 NodeTensors soft_selector(const NodePass& pass) {
-  if (pass.is_training()) cool_down(pass);
   const double count = pass.number("n_select");
   const at::Tensor logits = pass.array("channel_logits").to(at::kDouble);
   const at::Tensor weights =
@@ -101,7 +98,7 @@ NodeTensors svdd_projection(const NodePass& pass) {
 
 std::vector<NodeForm> forms_of_mixtures() {
   return {{"TrainablePCA", pca},
-          {"SoftChannelSelector", soft_selector},
+          {"SoftChannelSelector", soft_selector, true, cool_down},
           {"LearnableChannelMixer", channel_mixer},
           {"DeepSVDDProjection", svdd_projection}};
 }

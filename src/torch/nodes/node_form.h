@@ -24,7 +24,6 @@ struct NodePass {
   const config::Value& settings;
   const std::vector<double>& wavelengths;
   nodes::Stage stage = nodes::Stage::train;
-  at::Tensor epoch = {};  // of training, from 0, as a number on the device
 
   const at::Tensor& input(std::string_view port) const { return inputs.find(port)->second; }
   const at::Tensor& array(std::string_view name) const { return state.find(name)->second; }
@@ -41,6 +40,8 @@ struct NodeForm {
   std::string_view type;
   NodeTensors (*run)(const NodePass& pass);
   bool has_way_back = true;  // else nothing before it can be trained
+  // What changes with time, given the number of an epoch, from 0, on the device.
+  void (*begin_epoch)(const NodePass& pass, const at::Tensor& epoch) = nullptr;
 };
 
 // Null where there is none.
