@@ -55,9 +55,13 @@ class MeasuredEngine : public Engine {
   MemoryUse memory() const override { return engine_->memory(); }
 
  private:
+  // A loss may have the name of a metric: each value is told under one of its own.
   void measure(EpochRecord& epoch) const {
-    for (const auto& [name, value] : cubes_->measure(engine_->parameters()))
-      epoch.values.push_back({"validation_" + name, value});
+    for (const auto& [name, value] : cubes_->measure(engine_->parameters())) {
+      std::string own = "validation_" + name;
+      if (std::ranges::find(epoch.values, own, &NamedValue::name) != epoch.values.end()) own += "_of_pixels";
+      epoch.values.push_back({std::move(own), value});
+    }
   }
 
   std::shared_ptr<const CubesToMeasure> cubes_;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/text.h"
 #include "graphs_of_cubes.h"
@@ -43,6 +44,20 @@ TEST(NodeGraphTraining, LearnsFromASingleCube) {
   const FitResult result =
       fitted_to_cubes(some_cubes(1), spec_of_graph(replaced(detector, "unfrozen: [pca, logit]", "")));
   EXPECT_EQ(result.epochs.size(), 1U);
+}
+
+TEST(NodeGraphTraining, TellsALossFromAMetricOfItsName) {
+  ModelSpec spec = spec_of_graph(
+      replaced(replaced(detector, "name: bce, type: AnomalyBCEWithLogits", "name: iou, type: IoULoss"),
+               "target: bce.predictions }\n- { source: data.mask, target: bce.targets }",
+               "target: iou.predictions }\n- { source: data.mask, target: iou.targets }"));
+  spec.training.validation_ratio = 0.2;
+  const FitResult result = fitted_to_cubes(some_cubes(10), spec);
+  std::set<std::string> names;
+  for (const NamedValue& each : result.epochs.front().record.values)
+    EXPECT_TRUE(names.insert(each.name).second) << each.name;
+  EXPECT_TRUE(names.contains("validation_iou"));
+  EXPECT_TRUE(names.contains("validation_iou_of_pixels"));
 }
 
 TEST(NodeGraphTraining, ReportsEachLossAndTheirSum) {
