@@ -2,7 +2,7 @@
 """Accuracy of a mixture of experts beside a dense network of as many weights as it uses for a row:
   experts.py PROGRAM [--data sample:glyphs] [--seeds 5] [--first-seed 0] [--epochs 10] [--device cpu] [--experts 8]
              [--label-smoothing 0.1] [--router-exploration 1] [--kept-by accuracy] [--at-once 1]
-             [--mixture="--load-balance 0.01"]
+             [--mixture="--load-balance 0.01"] [--dense 640,512]
 DATA is what `stoker train` takes: sample:glyphs, or the images of MNIST or Fashion-MNIST in IDX form. The same rows are
 tested on, and each pair has its seed. Every setting that both have is the same for both. Of each training the epoch that
 has most of the validation rows right is kept, or with `--kept-by loss` the one with the least validation loss. One JSON
@@ -21,15 +21,17 @@ SETTINGS = ["--target", "label", "--batch-size", "128", "--optimizer", "adamw", 
             "--weight-decay", "0.01", "--schedule", "cosine", "--dropout", "0.15", "--validation-ratio", "0.05",
             "--early-stopping-patience", "0", "--no-cache", "--quiet"]
 # 784-640-512-10 has 836,000 weights; two experts of 784-256-256-10 and their router 784-392-8 have 848,000.
-KINDS = {"experts": ["--model", "mixture_of_experts"], "dense": ["--model", "neural_network", "--hidden-layers", "640,512"]}
+AS_LARGE = "640,512"
+KINDS = ["experts", "dense"]
 
 
 def accuracy(options, kind, seed):
-    flags = [*KINDS[kind], *SETTINGS, "--label-smoothing", str(options.label_smoothing),
-             "--early-stopping-metric", options.kept_by]
+    flags = [*SETTINGS, "--label-smoothing", str(options.label_smoothing), "--early-stopping-metric", options.kept_by]
     if kind == "experts":
-        flags += ["--experts", str(options.experts), "--router-exploration", str(options.router_exploration),
-                  *options.mixture.split()]
+        flags += ["--model", "mixture_of_experts", "--experts", str(options.experts),
+                  "--router-exploration", str(options.router_exploration), *options.mixture.split()]
+    else:
+        flags += ["--model", "neural_network", "--hidden-layers", options.dense]
     with tempfile.TemporaryDirectory() as place:
         subprocess.run([options.program, "train", options.data, *flags, "--epochs", str(options.epochs),
                         "--device", options.device, "--seed", str(seed), "--out", place], check=True, stdout=subprocess.DEVNULL)
@@ -55,6 +57,7 @@ def main():
     parser.add_argument("--kept-by", choices=["accuracy", "loss"], default="accuracy", help="what chooses the epoch")
     parser.add_argument("--at-once", type=int, default=1, help="trainings that run at a time")
     parser.add_argument("--mixture", default="", help="further flags of the mixture alone")
+    parser.add_argument("--dense", default=AS_LARGE, help="hidden layers of the dense network")
     options = parser.parse_args()
     seeds = range(options.first_seed, options.first_seed + options.seeds)
     with concurrent.futures.ThreadPoolExecutor(options.at_once) as pool:
