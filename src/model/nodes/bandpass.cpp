@@ -61,8 +61,14 @@ class BandpassByWavelength final : public NodeWith<BandpassSettings> {
     const Array& data = value_at(pass.inputs, "data");
     const std::vector<Eigen::Index> channels = kept(wavelengths_for(pass.inputs, data));
     Array result = with_channels(data, static_cast<std::int64_t>(channels.size()));
-    for (std::size_t i = 0; i < channels.size(); ++i)
-      pixels_of(result).col(static_cast<Eigen::Index>(i)) = pixels_of(data).col(channels[i]);
+    each_part(pixels_in(data), [&](std::int64_t first, std::int64_t count) {
+      for (std::int64_t pixel = first; pixel < first + count; ++pixel) {
+        const auto from = pixels_of(data).row(pixel);
+        auto to = pixels_of(result).row(pixel);
+        for (std::size_t i = 0; i < channels.size(); ++i)
+          to[static_cast<Eigen::Index>(i)] = from[channels[i]];
+      }
+    });
     return {{"filtered", result}};
   }
 

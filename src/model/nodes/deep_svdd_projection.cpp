@@ -80,10 +80,12 @@ class DeepSvddProjection final : public NodeWith<SvddSettings> {
     const Array& data = value_at(pass.inputs, "data");
     Array result = with_channels(data, settings_.rep_dim);
     each_part(pixels_in(data), [&](std::int64_t first, std::int64_t count) {
-      const PixelMatrix entered = entrance(pixels_of(data).middleRows(first, count), pass.state);
-      const PixelMatrix hidden = hidden_of(entered, pass.state);
-      pixels_of(result).middleRows(first, count).noalias() =
-          hidden * matrix_in(pass.state, "fc2.weight").transpose();
+      few_by_few(first, count, [&](std::int64_t at, std::int64_t some) {
+        const PixelMatrix entered = entrance(pixels_of(data).middleRows(at, some), pass.state);
+        const PixelMatrix hidden = hidden_of(entered, pass.state);
+        pixels_of(result).middleRows(at, some).noalias() =
+            hidden * matrix_in(pass.state, "fc2.weight").transpose();
+      });
     });
     return {{"embeddings", result}};
   }
@@ -94,23 +96,26 @@ class DeepSvddProjection final : public NodeWith<SvddSettings> {
     const auto first_weights = matrix_in(pass.state, "fc1.weight");
     const auto second_weights = matrix_in(pass.state, "fc2.weight");
     Array of_data = with_channels(data, channels_in(data));
-    const MatrixSums sums = sum_over_parts(
-        pixels_in(data),
-        MatrixSums{{PixelMatrix::Zero(first_weights.rows(), first_weights.cols()),
-                    PixelMatrix::Zero(1, first_weights.rows()),
-                    PixelMatrix::Zero(second_weights.rows(), second_weights.cols())}},
-        [&](std::int64_t first, std::int64_t count, MatrixSums& sum) {
-          const auto pixels = pixels_of(data).middleRows(first, count);
-          const auto of_embeddings = pixels_of(gradient).middleRows(first, count);
-          const PixelMatrix entered = entrance(pixels, pass.state);
-          const PixelMatrix hidden = hidden_of(entered, pass.state);
-          const PixelMatrix of_hidden = (hidden.array() > 0).select(of_embeddings * second_weights, 0.0F);
-          sum.each[0].noalias() += of_hidden.transpose() * entered;
-          sum.each[1] += of_hidden.colwise().sum();
-          sum.each[2].noalias() += of_embeddings.transpose() * hidden;
-          pixels_of(of_data).middleRows(first, count) =
-              behind_features(of_hidden * first_weights, pixels, pass.state);
-        });
+    const MatrixSums sums =
+        sum_over_parts(pixels_in(data),
+                       MatrixSums{{PixelMatrix::Zero(first_weights.rows(), first_weights.cols()),
+                                   PixelMatrix::Zero(1, first_weights.rows()),
+                                   PixelMatrix::Zero(second_weights.rows(), second_weights.cols())}},
+                       [&](std::int64_t first, std::int64_t count, MatrixSums& sum) {
+                         few_by_few(first, count, [&](std::int64_t at, std::int64_t some) {
+                           const auto pixels = pixels_of(data).middleRows(at, some);
+                           const auto of_embeddings = pixels_of(gradient).middleRows(at, some);
+                           const PixelMatrix entered = entrance(pixels, pass.state);
+                           const PixelMatrix hidden = hidden_of(entered, pass.state);
+                           PixelMatrix of_hidden = of_embeddings * second_weights;
+                           of_hidden = (hidden.array() > 0).select(of_hidden, 0.0F);
+                           sum.each[0].noalias() += of_hidden.transpose() * entered;
+                           sum.each[1] += of_hidden.colwise().sum();
+                           sum.each[2].noalias() += of_embeddings.transpose() * hidden;
+                           pixels_of(of_data).middleRows(at, some) =
+                               behind_features(of_hidden * first_weights, pixels, pass.state);
+                         });
+                       });
     return {
         {{"data", of_data}},
         {{"fc1.weight", from_matrix_of_floats(sums.each[0], {first_weights.rows(), first_weights.cols()})},

@@ -20,8 +20,12 @@ void quadratic_form(std::span<const float> pixels, const Array& centre, const Ar
   const Eigen::Map<const Eigen::RowVectorXf> mean(centre.as<float>().data(), channels);
   Eigen::Map<Eigen::VectorXf> to(scores.data(), std::ssize(scores));
   each_part(std::ssize(scores), [&](std::int64_t first, std::int64_t count) {
-    const PixelMatrix apart = all.middleRows(first, count).rowwise() - mean;
-    to.segment(first, count) = (apart * inverse).cwiseProduct(apart).rowwise().sum();
+    PixelMatrix apart, turned;
+    few_by_few(first, count, [&](std::int64_t at, std::int64_t some) {
+      apart = all.middleRows(at, some).rowwise() - mean;
+      turned.noalias() = apart * inverse;
+      to.segment(at, some) = turned.cwiseProduct(apart).rowwise().sum();
+    });
   });
 }
 
@@ -42,13 +46,15 @@ Gradients quadratic_form_back(const Array& data, const Array& gradient, const Na
   const MatrixSums sums = sum_over_parts(
       pixels_in(data), MatrixSums{{PixelMatrix::Zero(1, channels), PixelMatrix::Zero(channels, channels)}},
       [&](std::int64_t first, std::int64_t count, MatrixSums& sum) {
-        const PixelMatrix apart = pixels_of(data).middleRows(first, count).rowwise() - mean;
-        const auto of_scores = pixels_of(gradient).col(0).segment(first, count).array();
-        auto to = pixels_of(of_data).middleRows(first, count);
-        to = (apart * both).array().colwise() * of_scores;
-        sum.each[0] -= to.colwise().sum();
-        const PixelMatrix weighted = apart.array().colwise() * of_scores;
-        sum.each[1].noalias() += weighted.transpose() * apart;
+        PixelMatrix apart, weighted;
+        few_by_few(first, count, [&](std::int64_t at, std::int64_t some) {
+          apart = pixels_of(data).middleRows(at, some).rowwise() - mean;
+          weighted = apart.array().colwise() * pixels_of(gradient).col(0).segment(at, some).array();
+          auto to = pixels_of(of_data).middleRows(at, some);
+          to.noalias() = weighted * both;
+          sum.each[0] -= to.colwise().sum();
+          sum.each[1].noalias() += weighted.transpose() * apart;
+        });
       });
   return {{{"data", of_data}},
           {{centre, from_matrix_of_floats(sums.each[0], {channels})},

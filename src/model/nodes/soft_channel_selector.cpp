@@ -112,13 +112,20 @@ class SoftChannelSelector final : public NodeWith<SelectorSettings> {
     if (const Array* gradient = value_if(pass.gradients, "selected")) {
       const Eigen::RowVectorXf factors = weights.cast<float>().transpose();
       Array of_data = with_channels(data, channels_in(data));
-      pixels_of(of_data) = pixels_of(*gradient).array().rowwise() * factors.array();
+      of_weights += sum_over_parts(pixels_in(data), of_weights,
+                                   [&](std::int64_t first, std::int64_t count, Eigen::VectorXd& sum) {
+                                     Eigen::RowVectorXf of_few(sum.size());
+                                     few_by_few(first, count, [&](std::int64_t at, std::int64_t some) {
+                                       of_few.setZero();
+                                       for (std::int64_t pixel = at; pixel < at + some; ++pixel) {
+                                         const auto given = pixels_of(*gradient).row(pixel);
+                                         pixels_of(of_data).row(pixel) = given.cwiseProduct(factors);
+                                         of_few += given.cwiseProduct(pixels_of(data).row(pixel));
+                                       }
+                                       sum += of_few.cast<double>().transpose();
+                                     });
+                                   });
       found.inputs["data"] = of_data;
-      of_weights += (pixels_of(data).cast<double>().array() * pixels_of(*gradient).cast<double>().array())
-                        .colwise()
-                        .sum()
-                        .matrix()
-                        .transpose();
     }
     if (const Array* gradient = value_if(pass.gradients, "weights"))
       for (Eigen::Index i = 0; i < weights.size(); ++i)

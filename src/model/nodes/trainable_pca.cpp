@@ -19,8 +19,6 @@ inline constexpr std::array<std::string_view, 2> stoker::config::names<stoker::n
 namespace stoker::nodes {
 namespace {
 
-constexpr std::int64_t pixels_in_cache = 512;  // of up to a few hundred channels
-
 struct PcaSettings {
   std::int64_t num_channels = 0;
   std::int64_t n_components = 3;
@@ -113,12 +111,11 @@ class TrainablePca final : public NodeWith<PcaSettings> {
     Array result = with_channels(data, components.rows());
     each_part(pixels_in(data), [&](std::int64_t first, std::int64_t count) {
       PixelMatrix centred, projected;
-      for (std::int64_t at = first; at < first + count; at += pixels_in_cache) {
-        const std::int64_t some = std::min(pixels_in_cache, first + count - at);
+      few_by_few(first, count, [&](std::int64_t at, std::int64_t some) {
         centred = pixels_of(data).middleRows(at, some).rowwise() - mean;
         projected.noalias() = centred * components.transpose();
         pixels_of(result).middleRows(at, some) = projected.array().rowwise() * factors;
-      }
+      });
     });
     return {{"projected", result},
             {"explained_variance_ratio", find_array(pass.state, "explained_variance_ratio").clone()},
