@@ -95,33 +95,35 @@ class DeepSvddProjection final : public NodeWith<SvddSettings> {
     const Array& gradient = value_at(pass.gradients, "embeddings");
     const auto first_weights = matrix_in(pass.state, "fc1.weight");
     const auto second_weights = matrix_in(pass.state, "fc2.weight");
-    Array of_data = with_channels(data, channels_in(data));
+    Array of_data = pass.goes_further ? with_channels(data, channels_in(data)) : Array();
+    const MatrixSums zero{{PixelMatrix::Zero(first_weights.rows(), first_weights.cols()),
+                           PixelMatrix::Zero(1, first_weights.rows()),
+                           PixelMatrix::Zero(second_weights.rows(), second_weights.cols())}};
+    const auto add_few = [&](std::int64_t at, std::int64_t some, MatrixSums& sum) {
+      const auto pixels = pixels_of(data).middleRows(at, some);
+      const auto of_embeddings = pixels_of(gradient).middleRows(at, some);
+      const PixelMatrix entered = entrance(pixels, pass.state);
+      const PixelMatrix hidden = hidden_of(entered, pass.state);
+      PixelMatrix of_hidden = of_embeddings * second_weights;
+      of_hidden = (hidden.array() > 0).select(of_hidden, 0.0F);
+      sum.each[0].noalias() += of_hidden.transpose() * entered;
+      sum.each[1] += of_hidden.colwise().sum();
+      sum.each[2].noalias() += of_embeddings.transpose() * hidden;
+      if (pass.goes_further)
+        pixels_of(of_data).middleRows(at, some) =
+            behind_features(of_hidden * first_weights, pixels, pass.state);
+    };
     const MatrixSums sums =
-        sum_over_parts(pixels_in(data),
-                       MatrixSums{{PixelMatrix::Zero(first_weights.rows(), first_weights.cols()),
-                                   PixelMatrix::Zero(1, first_weights.rows()),
-                                   PixelMatrix::Zero(second_weights.rows(), second_weights.cols())}},
-                       [&](std::int64_t first, std::int64_t count, MatrixSums& sum) {
-                         few_by_few(first, count, [&](std::int64_t at, std::int64_t some) {
-                           const auto pixels = pixels_of(data).middleRows(at, some);
-                           const auto of_embeddings = pixels_of(gradient).middleRows(at, some);
-                           const PixelMatrix entered = entrance(pixels, pass.state);
-                           const PixelMatrix hidden = hidden_of(entered, pass.state);
-                           PixelMatrix of_hidden = of_embeddings * second_weights;
-                           of_hidden = (hidden.array() > 0).select(of_hidden, 0.0F);
-                           sum.each[0].noalias() += of_hidden.transpose() * entered;
-                           sum.each[1] += of_hidden.colwise().sum();
-                           sum.each[2].noalias() += of_embeddings.transpose() * hidden;
-                           pixels_of(of_data).middleRows(at, some) =
-                               behind_features(of_hidden * first_weights, pixels, pass.state);
-                         });
-                       });
-    return {
-        {{"data", of_data}},
-        {{"fc1.weight", from_matrix_of_floats(sums.each[0], {first_weights.rows(), first_weights.cols()})},
-         {"fc1.bias", from_matrix_of_floats(sums.each[1], {first_weights.rows()})},
-         {"fc2.weight",
-          from_matrix_of_floats(sums.each[2], {second_weights.rows(), second_weights.cols()})}}};
+        sum_over_parts(pixels_in(data), zero, [&](std::int64_t first, std::int64_t count, MatrixSums& sum) {
+          few_by_few(first, count, [&](std::int64_t at, std::int64_t some) { add_few(at, some, sum); });
+        });
+    Gradients found;
+    if (pass.goes_further) found.inputs["data"] = of_data;
+    found.state = {
+        {"fc1.weight", from_matrix_of_floats(sums.each[0], {first_weights.rows(), first_weights.cols()})},
+        {"fc1.bias", from_matrix_of_floats(sums.each[1], {first_weights.rows()})},
+        {"fc2.weight", from_matrix_of_floats(sums.each[2], {second_weights.rows(), second_weights.cols()})}};
+    return found;
   }
 
  private:

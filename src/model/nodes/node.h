@@ -83,6 +83,7 @@ struct PassBack {
   const NamedArrays& state;
   const Values& outputs;
   const Values& gradients;
+  bool goes_further = true;  // else nobody asks how the loss changes with the inputs
 };
 
 struct Gradients {

@@ -124,8 +124,11 @@ States run_backward(const NodeGraph& graph, const States& states, const GraphVal
     const auto of_outputs = gradients.find(node.name);
     if (of_outputs == gradients.end()) continue;
     const Values inputs = inputs_of(graph, node, values).value();
+    const bool goes_further =
+        std::ranges::any_of(node.sources, [&](const auto& source) { return on_the_way[source.second.node]; });
     const Gradients back = traced_as(trace, node.name, "backward", [&] {
-      return node.node->backward({inputs, state_of(states, node), values.at(node.name), of_outputs->second});
+      return node.node->backward(
+          {inputs, state_of(states, node), values.at(node.name), of_outputs->second, goes_further});
     });
     for (const auto& [port, gradient] : back.inputs) {
       const auto link = node.sources.find(port);

@@ -111,7 +111,7 @@ class SoftChannelSelector final : public NodeWith<SelectorSettings> {
     Gradients found;
     if (const Array* gradient = value_if(pass.gradients, "selected")) {
       const Eigen::RowVectorXf factors = weights.cast<float>().transpose();
-      Array of_data = with_channels(data, channels_in(data));
+      Array of_data = pass.goes_further ? with_channels(data, channels_in(data)) : Array();
       of_weights += sum_over_parts(pixels_in(data), of_weights,
                                    [&](std::int64_t first, std::int64_t count, Eigen::VectorXd& sum) {
                                      Eigen::RowVectorXf of_few(sum.size());
@@ -119,13 +119,14 @@ class SoftChannelSelector final : public NodeWith<SelectorSettings> {
                                        of_few.setZero();
                                        for (std::int64_t pixel = at; pixel < at + some; ++pixel) {
                                          const auto given = pixels_of(*gradient).row(pixel);
-                                         pixels_of(of_data).row(pixel) = given.cwiseProduct(factors);
+                                         if (pass.goes_further)
+                                           pixels_of(of_data).row(pixel) = given.cwiseProduct(factors);
                                          of_few += given.cwiseProduct(pixels_of(data).row(pixel));
                                        }
                                        sum += of_few.cast<double>().transpose();
                                      });
                                    });
-      found.inputs["data"] = of_data;
+      if (pass.goes_further) found.inputs["data"] = of_data;
     }
     if (const Array* gradient = value_if(pass.gradients, "weights"))
       for (Eigen::Index i = 0; i < weights.size(); ++i)

@@ -130,16 +130,17 @@ class TrainablePca final : public NodeWith<PcaSettings> {
     PixelMatrix of_components = PixelMatrix::Zero(components.rows(), components.cols());
     Gradients found;
     if (const Array* gradient = value_if(pass.gradients, "projected")) {
-      Array of_data = with_channels(data, channels_in(data));
+      Array of_data = pass.goes_further ? with_channels(data, channels_in(data)) : Array();
       of_components = sum_over_parts(
           pixels_in(data), of_components, [&](std::int64_t first, std::int64_t count, PixelMatrix& sum) {
             const PixelMatrix scaled =
                 pixels_of(*gradient).middleRows(first, count).array().rowwise() * factors;
             const PixelMatrix centred = pixels_of(data).middleRows(first, count).rowwise() - mean;
             sum.noalias() += scaled.transpose() * centred;
-            pixels_of(of_data).middleRows(first, count).noalias() = scaled * components;
+            if (pass.goes_further)
+              pixels_of(of_data).middleRows(first, count).noalias() = scaled * components;
           });
-      found.inputs["data"] = of_data;
+      if (pass.goes_further) found.inputs["data"] = of_data;
     }
     if (const Array* gradient = value_if(pass.gradients, "components")) of_components += pixels_of(*gradient);
     found.state.push_back(
