@@ -169,10 +169,11 @@ std::string paying_text(const Advice& advice) {
 
 void add_gpus(const Advice& advice, std::vector<std::string>& all) {
   if (advice.found.devices.size() < 2 && !advice.found.not_for_gpus.empty())
-    all.push_back(fmt::format(
-        "There is no GPU here, and no estimate of what one would do for this {}: none has kernels "
-        "of ours for it.",
-        advice.found.not_for_gpus));
+    all.push_back(
+        fmt::format("There is no GPU here, and what one would do for this {} is not estimated: our kernels "
+                    "for GPUs do not "
+                    "cover it.",
+                    advice.found.not_for_gpus));
   if (advice.gpus.empty()) return;
   constexpr double thousand_millions = 1000;  // of the 1e12 that products are counted in
   if (!advice.needed.is_possible)

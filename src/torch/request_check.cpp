@@ -39,7 +39,7 @@ std::string node_problem(const EngineRequest& request) {
                        config::name_of(request.precision));
   const DatasetArray* masks = request.training.find(masks_in_dataset);
   if (masks != nullptr && masks->row_shape()[1] % pixels_of_word != 0)
-    return fmt::format("it reads cubes with masks that are a multiple of {} pixels wide; these are {}",
+    return fmt::format("it needs cubes with masks to be a multiple of {} pixels wide; these are {}",
                        pixels_of_word, masks->row_shape()[1]);
   if (request.brings_batches) return "it does not bring cubes to a GPU batch by batch";
   if (request.order.is_sharded()) return "it reads all cubes where they lie, and not through a window";

@@ -65,7 +65,7 @@ inline constexpr std::int64_t pixels_of_part = 8192;
 // Of up to a few hundred channels: what is made of so many pixels stays near until it is used.
 inline constexpr std::int64_t pixels_in_cache = 512;
 
-// Calls use(first, count) for one few of the pixels from `from` on after the other.
+// Calls use(first, count) for a few pixels at a time, from `from` on.
 template <class Use>
 void few_by_few(std::int64_t from, std::int64_t pixels, const Use& use) {
   for (std::int64_t first = from; first < from + pixels; first += pixels_in_cache)

@@ -19,7 +19,6 @@
 #include "model/nodes/node_network.h"
 #include "torch/modules/layers.h"
 #include "torch/nodes/node_form.h"
-#include "torch/tensors.h"
 
 namespace stoker::torch_door {
 namespace {
@@ -34,7 +33,7 @@ constexpr std::array training_stages{Stage::train, Stage::val};
 std::string problem_of_forms(const NodeGraph& graph) {
   for (const GraphNode& node : graph.nodes)
     if (node.type->kind != nodes::NodeKind::data && find_form(node.type->name) == nullptr)
-      return fmt::format("it does not know {}, which {} is", node.type->name, node.name);
+      return fmt::format("it cannot compute {} (the node {})", node.type->name, node.name);
   return "";
 }
 
@@ -77,7 +76,7 @@ class NodeGraphModule : public Module {
     for (const GraphNode& node : network_.graph.nodes) {
       if (!node.node->is_loss()) continue;
       const auto found = values.find(node.name);
-      losses.push_back(found == values.end() ? at::zeros({}, doubles_on_device_of(cubes))
+      losses.push_back(found == values.end() ? at::zeros({}, cubes.options().dtype(at::kDouble))
                                              : found->second.find("loss")->second);
     }
     const std::int64_t rows = cubes.size(0);
@@ -105,10 +104,6 @@ class NodeGraphModule : public Module {
     }
     part.graph = std::move(graph);
     return part;
-  }
-
-  static at::TensorOptions doubles_on_device_of(const at::Tensor& tensor) {
-    return tensor.options().dtype(at::kDouble);
   }
 
   Values values_of(std::span<const at::Tensor> inputs, const Pass& pass) const {
