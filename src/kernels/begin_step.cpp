@@ -1,6 +1,7 @@
 #include "kernels/begin_step.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 #include "kernels/place.h"
@@ -10,9 +11,9 @@ namespace {
 
 void copy_row(const Gather& work, std::int64_t target, std::int64_t source) {
   const std::int64_t place = work.starts == nullptr ? source : work.starts[source];
-  std::memcpy(static_cast<std::uint32_t*>(work.batch) + target * work.batch_stride(),
-              static_cast<const std::uint32_t*>(work.source) + place * work.step,
-              static_cast<std::size_t>(work.words) * sizeof(std::uint32_t));
+  std::memcpy(static_cast<std::byte*>(work.batch) + target * work.batch_stride(),
+              static_cast<const std::byte*>(work.source) + place * work.step,
+              static_cast<std::size_t>(work.bytes));
 }
 
 }  // namespace

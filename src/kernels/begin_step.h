@@ -20,15 +20,15 @@ struct StepCounters {
   std::int64_t current_rows = 0;  // of the batch in the buffers; those behind them are padding
 };
 
-// Copies the rows of a batch from one array of a dataset, in 4-byte words.
+// Copies the rows of a batch from one array of a dataset.
 struct Gather {
   const void* source = nullptr;          // in device or pinned memory
   const std::int64_t* starts = nullptr;  // [rows], where each begins; null: row after row
-  std::int64_t step = 0;                 // words from one beginning to the next
-  std::int64_t words = 0;                // of a row
-  void* batch = nullptr;                 // [batch rows, words]
-  std::int64_t stride = 0;               // words from one row of the batch to the next; 0: words
-  STOKER_HOST_DEVICE std::int64_t batch_stride() const { return stride > 0 ? stride : words; }
+  std::int64_t step = 0;                 // bytes from one beginning to the next
+  std::int64_t bytes = 0;                // of a row
+  void* batch = nullptr;                 // [batch rows, bytes]
+  std::int64_t stride = 0;               // bytes from one row of the batch to the next; 0: those of a row
+  STOKER_HOST_DEVICE std::int64_t batch_stride() const { return stride > 0 ? stride : bytes; }
 };
 constexpr int most_gathers = 16;
 

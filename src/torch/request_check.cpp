@@ -4,7 +4,6 @@
 #include <ATen/ops/aminmax.h>
 #include <c10/core/InferenceMode.h>
 
-#include "data/cube_rows.h"
 #include "device/device.h"
 #include "engine/class_numbers.h"
 #include "engine/precision.h"
@@ -33,14 +32,9 @@ std::string size_problem(const EngineRequest& request) {
 }
 
 std::string node_problem(const EngineRequest& request) {
-  constexpr std::int64_t pixels_of_word = sizeof(std::uint32_t);
   if (has_16_bits(request.precision))
     return fmt::format("graphs of nodes are computed in fp32 or tf32, not in {}",
                        config::name_of(request.precision));
-  const DatasetArray* masks = request.training.find(masks_in_dataset);
-  if (masks != nullptr && masks->row_shape()[1] % pixels_of_word != 0)
-    return fmt::format("it needs cubes with masks to be a multiple of {} pixels wide; these are {}",
-                       pixels_of_word, masks->row_shape()[1]);
   if (request.brings_batches) return "it does not bring cubes to a GPU batch by batch";
   if (request.order.is_sharded()) return "it reads all cubes where they lie, and not through a window";
   if (!request.unfrozen.empty()) return "which nodes are trained is a setting of the model";
@@ -86,14 +80,10 @@ Precision precision_of(const EngineRequest& request) {
   return automatic_precision(request.network, info_of(request.device));
 }
 
-// Rows are gathered by words of 4 bytes, and a window begins at any moment.
 std::string gather_problem(const DatasetArray& array) {
   const std::int64_t bytes = array.array.dimension(0) == 0
                                  ? 0
                                  : static_cast<std::int64_t>(array.array.bytes()) / array.array.dimension(0);
-  const char* unit = array.has_windows() ? "moment" : "row";
-  if (bytes % static_cast<std::int64_t>(sizeof(std::uint32_t)) != 0)
-    return fmt::format("a {} of the {} has {} bytes, which is not a multiple of 4", unit, array.name, bytes);
   const std::int64_t of_row = array.has_windows() ? array.length : 1;
   if (bytes > most_bytes_of_row / of_row)
     return fmt::format("a row of the {} has more than {} bytes", array.name, most_bytes_of_row);

@@ -16,18 +16,18 @@ at::Tensor room_for(const DatasetArray& source, std::int64_t rows, Device device
   return at::empty(shape, options_of(source.array.type(), device));
 }
 
-std::int64_t words_of(const Shape& shape, std::size_t first, DType type) {
+std::int64_t bytes_of(const Shape& shape, std::size_t first, DType type) {
   std::int64_t bytes = static_cast<std::int64_t>(size_of(type));
   for (std::size_t i = first; i < shape.size(); ++i) bytes *= shape[i];
-  return bytes / static_cast<std::int64_t>(sizeof(std::uint32_t));
+  return bytes;
 }
 
 kernels::Gather gather_of(const DatasetArray& source, const at::Tensor& batch) {
   kernels::Gather gather;
   gather.source = source.array.data();
   if (source.has_windows()) gather.starts = static_cast<const std::int64_t*>(source.starts.data());
-  gather.step = words_of(source.array.shape(), 1, source.array.type());
-  gather.words = words_of(source.row_shape(), 0, source.array.type());
+  gather.step = bytes_of(source.array.shape(), 1, source.array.type());
+  gather.bytes = bytes_of(source.row_shape(), 0, source.array.type());
   gather.batch = batch.mutable_data_ptr();
   return gather;
 }

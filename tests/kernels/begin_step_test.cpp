@@ -44,9 +44,9 @@ struct Training {
 
   BeginStep work(std::int64_t batch_rows) {
     BeginStep work;
-    work.gathers[0] = {features.data(), nullptr, columns, columns, batch_features.data()};
-    work.gathers[1] = {classes.data(), nullptr, 2, 2, batch_classes.data()};
-    work.gathers[2] = {series.data(), starts.data(), 2, 2 * length, batch_windows.data()};
+    work.gathers[0] = {features.data(), nullptr, 4 * columns, 4 * columns, batch_features.data()};
+    work.gathers[1] = {classes.data(), nullptr, 8, 8, batch_classes.data()};
+    work.gathers[2] = {series.data(), starts.data(), 8, 8 * length, batch_windows.data()};
     work.gather_count = 3;
     work.rows = rows;
     work.epoch_rows = rows;
@@ -176,7 +176,7 @@ TEST(GatherRows, LeavesRoomBetweenRows) {
   std::vector<float> source(18);
   std::iota(source.begin(), source.end(), 0.0F);
   std::vector<float> batch(10, -1.0F);
-  kernels::Gather gather{source.data(), nullptr, 3, 3, batch.data(), 5};
+  kernels::Gather gather{source.data(), nullptr, 12, 12, batch.data(), 20};
   kernels::gather_rows(gather, 2, 2);
   const std::vector<float> expected{6, 7, 8, -1, -1, 9, 10, 11, -1, -1};
   EXPECT_EQ(batch, expected);
@@ -193,6 +193,34 @@ TEST(GatherRows, LeavesRoomBetweenRows) {
   kernels::gather_rows(gather, 2, 2, {*gpu, nullptr});
   copy.fetch();
   EXPECT_EQ(batch, expected);
+}
+
+// From a single byte to rows that several blocks of a GPU share, of whole words and of some that are none.
+TEST(GatherRows, CopiesRowsOfAnyWidth) {
+  const auto gpu = test::first_gpu();
+  constexpr std::int64_t rows = 11, first = 2, count = 9;
+  for (const std::int64_t bytes : {1, 3, 8, 1023, 1028, 16384, 16387, 50'004, 163'856, 17'000'001}) {
+    std::vector<std::uint8_t> source(static_cast<std::size_t>(rows * bytes));
+    for (std::size_t i = 0; i < source.size(); ++i)
+      source[i] = static_cast<std::uint8_t>(i * 2654435761U >> 24);
+    const std::vector<std::uint8_t> expected(source.begin() + first * bytes, source.end());
+    std::vector<std::uint8_t> batch(static_cast<std::size_t>(count * bytes), 7);
+    kernels::Gather gather{source.data(), nullptr, bytes, bytes, batch.data()};
+    kernels::gather_rows(gather, first, count);
+    EXPECT_TRUE(batch == expected) << bytes;
+    if (!gpu) continue;
+    std::ranges::fill(batch, std::uint8_t{7});
+    test::DeviceCopy copy(*gpu);
+    const std::uint8_t* there = nullptr;
+    std::uint8_t* batch_there = nullptr;
+    copy.send(there, source, Memory::device);
+    copy.share(batch_there, batch);
+    gather.source = there;
+    gather.batch = batch_there;
+    kernels::gather_rows(gather, first, count, {*gpu, nullptr});
+    copy.fetch();
+    EXPECT_TRUE(batch == expected) << bytes;
+  }
 }
 
 TEST(BeginStep, MovesOnAndPicksTheRateOfItsStep) {
@@ -233,7 +261,6 @@ class TrainingThere {
 
   BeginStep work;
 
- private:
   template <class T>
   void send(kernels::Gather& gather, std::vector<T>& source, std::vector<T>& batch, Memory memory) {
     const T* there = nullptr;
@@ -244,9 +271,50 @@ class TrainingThere {
     gather.batch = batch_there;
   }
 
+ private:
   test::DeviceCopy copy_;
   std::vector<float> stopped_{0};
 };
+
+// A cube with its mask, whose bytes are no whole number of words, and a number beside them.
+TEST(BeginStep, TakesWideRowsAndNarrowOnesInOneStepOnTheGpu) {
+  const auto gpu = test::first_gpu();
+  if (!gpu) GTEST_SKIP() << "no GPU here";
+  constexpr std::int64_t wide = 100'000, odd = 25'001;
+  struct Rows {
+    Training training;
+    std::vector<float> cubes = std::vector<float>(Training::rows * wide);
+    std::vector<std::uint8_t> masks = std::vector<std::uint8_t>(Training::rows * odd);
+    std::vector<float> batch_cubes = std::vector<float>(Training::batch * wide, -1);
+    std::vector<std::uint8_t> batch_masks = std::vector<std::uint8_t>(Training::batch * odd, 7);
+
+    Rows() {
+      std::iota(cubes.begin(), cubes.end(), 0.0F);
+      for (std::size_t i = 0; i < masks.size(); ++i) masks[i] = static_cast<std::uint8_t>(i % 251);
+      training.counters.step = 2;
+    }
+    void add_to(BeginStep& work) {
+      work.gathers[0] = {cubes.data(), nullptr, 4 * wide, 4 * wide, batch_cubes.data()};
+      work.gathers[2] = {masks.data(), nullptr, odd, odd, batch_masks.data()};
+    }
+  };
+  Rows expected;
+  Rows actual;
+  BeginStep work = expected.training.work(Training::batch);
+  expected.add_to(work);
+  kernels::begin_step(work);
+  TrainingThere there(actual.training, *gpu, Memory::device);
+  actual.add_to(there.work);
+  there.send(there.work.gathers[0], actual.cubes, actual.batch_cubes, Memory::device);
+  there.send(there.work.gathers[2], actual.masks, actual.batch_masks, Memory::device);
+  kernels::begin_step(there.work, {*gpu, nullptr});
+  there.fetch();
+  EXPECT_TRUE(actual.batch_cubes == expected.batch_cubes);
+  EXPECT_TRUE(actual.batch_masks == expected.batch_masks);
+  EXPECT_EQ(actual.training.batch_classes, expected.training.batch_classes);
+  EXPECT_EQ(actual.training.counters.step, 3);
+  EXPECT_EQ(actual.training.counters.ticket, 0U);
+}
 
 TEST(BeginStep, DoesOnTheGpuWhatItDoesOnTheCpu) {
   const auto gpu = test::first_gpu();

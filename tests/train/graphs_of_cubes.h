@@ -44,14 +44,14 @@ unfrozen: [pca, logit]
 )";
 
 // Channels move together with the brightness; in a marked pixel one of them is off.
-inline Table some_cubes(std::int64_t count, std::int64_t channels = 6, bool has_masks = true) {
-  constexpr std::int64_t side = 8;
+inline Table some_cubes(std::int64_t count, std::int64_t channels = 6, bool has_masks = true,
+                        std::int64_t width = 8) {
   auto cubes = std::make_shared<Cubes>();
-  cubes->values = Array(DType::float32, {count, side, side, channels});
-  cubes->masks = Array(DType::uint8, {count, side, side});
+  cubes->values = Array(DType::float32, {count, width, width, channels});
+  cubes->masks = Array(DType::uint8, {count, width, width});
   const RandomKey key = random_key(7, Purpose::sample, 0);
   std::uint32_t draw = 0;
-  for (std::int64_t pixel = 0; pixel < count * side * side; ++pixel) {
+  for (std::int64_t pixel = 0; pixel < count * width * width; ++pixel) {
     const bool is_marked = uniform(key, draw++) < 0.1;
     const double bright = normal(key, draw++);
     cubes->masks.as<std::uint8_t>()[static_cast<std::size_t>(pixel)] = is_marked ? 1 : 0;

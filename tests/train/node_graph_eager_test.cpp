@@ -15,6 +15,7 @@ struct GraphCase {
   const char* name;
   std::string graph;
   double tolerance = 1e-4;
+  std::int64_t width = 8;  // of the cubes, and their height
 };
 
 std::ostream& operator<<(std::ostream& out, const GraphCase& graph) {
@@ -130,9 +131,10 @@ ModelSpec spec_with(const std::string& graph) {
   return spec;
 }
 
-FitResult fitted_with(EngineChoice engine, const std::string& graph, const std::string& device = "cpu") {
+FitResult fitted_with(EngineChoice engine, const std::string& graph, const std::string& device = "cpu",
+                      std::int64_t width = 8) {
   RecordingListener listener;
-  const Table table = some_cubes(10);
+  const Table table = some_cubes(10, 6, true, width);
   FitRequest request = request_for_cubes(table, spec_with(graph));
   request.config.engine = engine;
   request.config.device = device;
@@ -142,7 +144,7 @@ FitResult fitted_with(EngineChoice engine, const std::string& graph, const std::
 class NodeGraphsByLibTorch : public testing::TestWithParam<GraphCase> {};
 
 void expect_what_the_cpu_learns(const GraphCase& graph, const FitResult& found) {
-  const FitResult expected = fitted_with(EngineChoice::fused, graph.graph);
+  const FitResult expected = fitted_with(EngineChoice::fused, graph.graph, "cpu", graph.width);
   EXPECT_EQ(found.engine, "eager");
   EXPECT_EQ(found.precision, Precision::fp32);
   const double tolerance = graph.tolerance;
@@ -175,18 +177,20 @@ void expect_what_the_cpu_learns(const GraphCase& graph, const FitResult& found) 
 }
 
 TEST_P(NodeGraphsByLibTorch, LearnWhatThoseOnTheCpuDo) {
-  expect_what_the_cpu_learns(GetParam(), fitted_with(EngineChoice::eager, GetParam().graph));
+  expect_what_the_cpu_learns(GetParam(),
+                             fitted_with(EngineChoice::eager, GetParam().graph, "cpu", GetParam().width));
 }
 
 TEST_P(NodeGraphsByLibTorch, LearnThatOnAGpuToo) {
   if (list_devices().devices.size() < 2) GTEST_SKIP() << "no GPU here";
-  expect_what_the_cpu_learns(GetParam(), fitted_with(EngineChoice::eager, GetParam().graph, "cuda"));
+  expect_what_the_cpu_learns(GetParam(),
+                             fitted_with(EngineChoice::eager, GetParam().graph, "cuda", GetParam().width));
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Nodes, NodeGraphsByLibTorch,
     testing::Values(
-        GraphCase{"detector", detector},
+        GraphCase{"detector", detector}, GraphCase{"odd_masks", scaled("type: MinMaxNormalizer"), 1e-4, 7},
         GraphCase{"trained_rx", replaced(detector, "[pca, logit]", "[pca, rx, logit]")},
         GraphCase{"whitened", replaced(detector, "n_components: 3", "n_components: 3, whiten: true")},
         GraphCase{"normal_class", replaced(detector, "type: CubeDataNode }",

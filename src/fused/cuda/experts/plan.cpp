@@ -87,10 +87,10 @@ int gathers_of(const Dataset& dataset, const Layout& layout, const BatchBuffers&
                kernels::Gather* gathers) {
   int count = 0;
   const auto add = [&](const Array& array, void* batch, std::int64_t stride) {
-    const std::int64_t words = array.size() / dataset.rows() * (array.type() == DType::int64 ? 2 : 1);
-    gathers[count++] = {array.data(), nullptr, words, words, batch, stride};
+    const std::int64_t bytes = static_cast<std::int64_t>(array.bytes()) / dataset.rows();
+    gathers[count++] = {array.data(), nullptr, bytes, bytes, batch, stride};
   };
-  add(dataset.features(), to.features, layout.router[0].inputs);
+  add(dataset.features(), to.features, layout.router[0].inputs * static_cast<std::int64_t>(sizeof(float)));
   add(dataset.targets(), to.targets, 0);
   if (const Array* weights = dataset.find(Role::weights)) add(*weights, to.weights, 0);
   return count;
