@@ -223,7 +223,14 @@ INSTANTIATE_TEST_SUITE_P(
                   mixed("{ output_channels: 3, use_bias: false, use_activation: false, init_method: pca }",
                         "type: BaselineFalseRGBSelector")},
         GraphCase{"sphere", in_a_sphere("{ rep_dim: 3, hidden: 8 }")},
-        GraphCase{"sphere_of_features", in_a_sphere("{ rep_dim: 3, hidden: 8, kernel: rbf, n_rff: 16 }")}),
+        GraphCase{"sphere_of_features", in_a_sphere("{ rep_dim: 3, hidden: 8, kernel: rbf, n_rff: 16 }")},
+        // So many pixels that nodes take them in pieces, and several cores take pieces.
+        GraphCase{"large_detector", replaced(detector, "[pca, logit]", "[pca, rx, logit]"), 1e-4, 41},
+        GraphCase{"large_mixer",
+                  mixed("{ output_channels: 3, reduction_scheme: [6, 4, 3], normalize_output: false }",
+                        "type: BaselineFalseRGBSelector"),
+                  1e-4, 41},
+        GraphCase{"large_sphere", in_a_sphere("{ rep_dim: 3, hidden: 8 }"), 1e-4, 41}),
     [](const auto& each) { return std::string(each.param.name); });
 
 TEST(NodeGraphsByLibTorch, RefuseWhatTheyDoNotKnow) {

@@ -83,8 +83,8 @@ class DeepSvddProjection final : public NodeWith<SvddSettings> {
       few_by_few(first, count, [&](std::int64_t at, std::int64_t some) {
         const PixelMatrix entered = entrance(pixels_of(data).middleRows(at, some), pass.state);
         const PixelMatrix hidden = hidden_of(entered, pass.state);
-        pixels_of(result).middleRows(at, some).noalias() =
-            hidden * matrix_in(pass.state, "fc2.weight").transpose();
+        set_product(hidden, matrix_in(pass.state, "fc2.weight").transpose(),
+                    pixels_of(result).middleRows(at, some));
       });
     });
     return {{"embeddings", result}};
@@ -104,14 +104,14 @@ class DeepSvddProjection final : public NodeWith<SvddSettings> {
       const auto of_embeddings = pixels_of(gradient).middleRows(at, some);
       const PixelMatrix entered = entrance(pixels, pass.state);
       const PixelMatrix hidden = hidden_of(entered, pass.state);
-      PixelMatrix of_hidden = of_embeddings * second_weights;
+      PixelMatrix of_hidden = product_of(of_embeddings, second_weights);
       of_hidden = (hidden.array() > 0).select(of_hidden, 0.0F);
-      sum.each[0].noalias() += of_hidden.transpose() * entered;
+      add_crossed(of_hidden, entered, sum.each[0]);
       sum.each[1] += of_hidden.colwise().sum();
-      sum.each[2].noalias() += of_embeddings.transpose() * hidden;
+      add_crossed(of_embeddings, hidden, sum.each[2]);
       if (pass.goes_further)
         pixels_of(of_data).middleRows(at, some) =
-            behind_features(of_hidden * first_weights, pixels, pass.state);
+            behind_features(product_of(of_hidden, first_weights), pixels, pass.state);
     };
     const MatrixSums sums =
         sum_over_parts(pixels_in(data), zero, [&](std::int64_t first, std::int64_t count, MatrixSums& sum) {
@@ -141,7 +141,7 @@ class DeepSvddProjection final : public NodeWith<SvddSettings> {
 
   template <class Pixels>
   static PixelMatrix phases_of(const Pixels& pixels, const NamedArrays& state) {
-    PixelMatrix phases = pixels * matrix_in(state, "rff.weight").transpose();
+    PixelMatrix phases = product_of(pixels, matrix_in(state, "rff.weight").transpose());
     phases.rowwise() += matrix_in(state, "rff.phase").row(0);
     return phases;
   }
@@ -157,12 +157,13 @@ class DeepSvddProjection final : public NodeWith<SvddSettings> {
   PixelMatrix behind_features(const PixelMatrix& of_entered, const Pixels& pixels,
                               const NamedArrays& state) const {
     if (settings_.kernel == SvddKernel::linear) return of_entered;
-    return (of_entered.array() * -phases_of(pixels, state).array().sin() * feature_scale()).matrix() *
-           matrix_in(state, "rff.weight");
+    const PixelMatrix of_phases =
+        of_entered.array() * -phases_of(pixels, state).array().sin() * feature_scale();
+    return product_of(of_phases, matrix_in(state, "rff.weight"));
   }
 
   static PixelMatrix hidden_of(const PixelMatrix& entered, const NamedArrays& state) {
-    PixelMatrix hidden = entered * matrix_in(state, "fc1.weight").transpose();
+    PixelMatrix hidden = product_of(entered, matrix_in(state, "fc1.weight").transpose());
     hidden.rowwise() += matrix_in(state, "fc1.bias").row(0);
     return hidden.cwiseMax(0.0F);
   }

@@ -129,8 +129,8 @@ class LearnableChannelMixer final : public NodeWith<MixerSettings> {
         gradient = (layers[layer].array() <= 0)
                        .select(gradient * static_cast<float>(settings_.leaky_relu_negative_slope), gradient);
       const auto weight = matrix_in(pass.state, weight_name(layer));
-      PixelMatrix of_weight = layer == 0 ? PixelMatrix(gradient.transpose() * pixels_of(data))
-                                         : PixelMatrix(gradient.transpose() * layers[layer - 1]);
+      PixelMatrix of_weight =
+          layer == 0 ? crossed(gradient, pixels_of(data)) : crossed(gradient, layers[layer - 1]);
       const Array* of_last = layer + 1 == layers.size() ? value_if(pass.gradients, "weights") : nullptr;
       if (of_last != nullptr) of_weight += pixels_of(*of_last);
       found.state.push_back(
@@ -138,15 +138,36 @@ class LearnableChannelMixer final : public NodeWith<MixerSettings> {
       if (settings_.use_bias)
         found.state.push_back({bias_name(layer), from_matrix_of_floats(PixelMatrix(gradient.colwise().sum()),
                                                                        {weight.rows()})});
-      gradient = PixelMatrix(gradient * weight);
+      if (layer > 0 || pass.goes_further) gradient = multiplied(gradient, weight);
     }
-    Array of_data = with_channels(data, channels_in(data));
-    pixels_of(of_data) = gradient;
-    found.inputs["data"] = of_data;
+    if (pass.goes_further) {
+      Array of_data = with_channels(data, channels_in(data));
+      pixels_of(of_data) = gradient;
+      found.inputs["data"] = of_data;
+    }
     return found;
   }
 
  private:
+  // With a small matrix, and with another that has a row for each pixel; on all cores.
+  template <class Pixels, class Matrix>
+  static PixelMatrix multiplied(const Pixels& pixels, const Matrix& matrix) {
+    PixelMatrix result(pixels.rows(), matrix.cols());
+    each_part(pixels.rows(), [&](std::int64_t first, std::int64_t count) {
+      set_product(pixels.middleRows(first, count), matrix, result.middleRows(first, count));
+    });
+    return result;
+  }
+  template <class Pixels>
+  static PixelMatrix crossed(const PixelMatrix& left, const Pixels& right) {
+    const PixelMatrix zero = PixelMatrix::Zero(left.cols(), right.cols());
+    return sum_over_parts(left.rows(), zero, [&](std::int64_t first, std::int64_t count, PixelMatrix& sum) {
+      few_by_few(first, count, [&](std::int64_t at, std::int64_t some) {
+        add_crossed(left.middleRows(at, some), right.middleRows(at, some), sum);
+      });
+    });
+  }
+
   static std::string weight_name(std::size_t layer) { return fmt::format("convs.{}.weight", layer); }
   static std::string bias_name(std::size_t layer) { return fmt::format("convs.{}.bias", layer); }
 
@@ -166,11 +187,8 @@ class LearnableChannelMixer final : public NodeWith<MixerSettings> {
     const std::size_t count = std::max<std::size_t>(2, settings_.reduction_scheme.size()) - 1;
     for (std::size_t layer = 0; layer < count; ++layer) {
       const auto weight = matrix_in(state, weight_name(layer));
-      PixelMatrix sums(pixels_in(data), weight.rows());
-      if (layer == 0)
-        sums.noalias() = pixels_of(data) * weight.transpose();
-      else
-        sums.noalias() = layers.back() * weight.transpose();
+      PixelMatrix sums = layer == 0 ? multiplied(pixels_of(data), weight.transpose())
+                                    : multiplied(layers.back(), weight.transpose());
       if (settings_.use_bias) sums.rowwise() += matrix_in(state, bias_name(layer)).row(0);
       if (settings_.use_activation)
         sums =

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "device/array.h"
 #include "device/workers.h"
+#include "kernels/pixel_products.h"
 #include "model/nodes/node.h"
 
 // Cubes as nodes compute with them. Of .cpp files alone: Eigen is heavy.
@@ -61,7 +63,7 @@ inline double number_in(const Array& array) {
   return static_cast<double>(array.as<float>()[0]);
 }
 
-inline constexpr std::int64_t pixels_of_part = 8192;
+inline constexpr std::int64_t pixels_of_part = 4096;
 // Of up to a few hundred channels: what is made of so many pixels stays near until it is used.
 inline constexpr std::int64_t pixels_in_cache = 512;
 
@@ -97,6 +99,37 @@ Sum sum_over_parts(std::int64_t pixels, const Sum& zero, const Use& use) {
   });
   for (std::size_t i = 1; i < sums.size(); ++i) sums[0] += sums[i];
   return std::move(sums[0]);
+}
+
+// Where a matrix lies; of Eigen's, and of those transposed.
+template <class Matrix>
+kernels::MatrixThere place_of_matrix(const Matrix& matrix) {
+  return Matrix::IsRowMajor ? kernels::MatrixThere{matrix.data(), matrix.outerStride(), matrix.innerStride()}
+                            : kernels::MatrixThere{matrix.data(), matrix.innerStride(), matrix.outerStride()};
+}
+
+// to = left · right, on one core; `left` and `to` have a row for each pixel.
+template <class Left, class Right, class To>
+void set_product(const Left& left, const Right& right, To&& to) {
+  static_assert(std::remove_cvref_t<To>::IsRowMajor && Left::IsRowMajor);
+  eigen_assert(left.cols() == right.rows() && to.rows() == left.rows() && to.cols() == right.cols());
+  eigen_assert(to.innerStride() == 1);
+  kernels::multiply_pixels({left.rows(), left.cols(), right.cols(), place_of_matrix(left),
+                            place_of_matrix(right), to.data(), to.outerStride()});
+}
+template <class Left, class Right>
+PixelMatrix product_of(const Left& left, const Right& right) {
+  PixelMatrix product(left.rows(), right.cols());
+  set_product(left, right, product);
+  return product;
+}
+// sum += leftᵀ · right, both with a row for each pixel.
+template <class Left, class Right>
+void add_crossed(const Left& left, const Right& right, PixelMatrix& sum) {
+  static_assert(Left::IsRowMajor && Right::IsRowMajor);
+  eigen_assert(left.rows() == right.rows() && sum.rows() == left.cols() && sum.cols() == right.cols());
+  kernels::add_crossed_products({left.rows(), left.cols(), right.cols(), place_of_matrix(left),
+                                 place_of_matrix(right), sum.data(), sum.outerStride()});
 }
 
 // Several matrices that are added up together.

@@ -23,7 +23,8 @@ void quadratic_form(std::span<const float> pixels, const Array& centre, const Ar
     PixelMatrix apart, turned;
     few_by_few(first, count, [&](std::int64_t at, std::int64_t some) {
       apart = all.middleRows(at, some).rowwise() - mean;
-      turned.noalias() = apart * inverse;
+      turned.resize(some, channels);
+      set_product(apart, inverse, turned);
       to.segment(at, some) = turned.cwiseProduct(apart).rowwise().sum();
     });
   });
@@ -51,9 +52,9 @@ Gradients quadratic_form_back(const Array& data, const Array& gradient, const Na
           apart = pixels_of(data).middleRows(at, some).rowwise() - mean;
           weighted = apart.array().colwise() * pixels_of(gradient).col(0).segment(at, some).array();
           auto to = pixels_of(of_data).middleRows(at, some);
-          to.noalias() = weighted * both;
+          set_product(weighted, both, to);
           sum.each[0] -= to.colwise().sum();
-          sum.each[1].noalias() += weighted.transpose() * apart;
+          add_crossed(weighted, apart, sum.each[1]);
         });
       });
   return {{{"data", of_data}},

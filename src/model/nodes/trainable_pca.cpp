@@ -113,7 +113,8 @@ class TrainablePca final : public NodeWith<PcaSettings> {
       PixelMatrix centred, projected;
       few_by_few(first, count, [&](std::int64_t at, std::int64_t some) {
         centred = pixels_of(data).middleRows(at, some).rowwise() - mean;
-        projected.noalias() = centred * components.transpose();
+        projected.resize(some, components.rows());
+        set_product(centred, components.transpose(), projected);
         pixels_of(result).middleRows(at, some) = projected.array().rowwise() * factors;
       });
     });
@@ -133,12 +134,13 @@ class TrainablePca final : public NodeWith<PcaSettings> {
       Array of_data = pass.goes_further ? with_channels(data, channels_in(data)) : Array();
       of_components = sum_over_parts(
           pixels_in(data), of_components, [&](std::int64_t first, std::int64_t count, PixelMatrix& sum) {
-            const PixelMatrix scaled =
-                pixels_of(*gradient).middleRows(first, count).array().rowwise() * factors;
-            const PixelMatrix centred = pixels_of(data).middleRows(first, count).rowwise() - mean;
-            sum.noalias() += scaled.transpose() * centred;
-            if (pass.goes_further)
-              pixels_of(of_data).middleRows(first, count).noalias() = scaled * components;
+            PixelMatrix scaled, centred;
+            few_by_few(first, count, [&](std::int64_t at, std::int64_t some) {
+              scaled = pixels_of(*gradient).middleRows(at, some).array().rowwise() * factors;
+              centred = pixels_of(data).middleRows(at, some).rowwise() - mean;
+              add_crossed(scaled, centred, sum);
+              if (pass.goes_further) set_product(scaled, components, pixels_of(of_data).middleRows(at, some));
+            });
           });
       if (pass.goes_further) found.inputs["data"] = of_data;
     }
