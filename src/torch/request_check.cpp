@@ -19,7 +19,7 @@
 namespace stoker::torch_door {
 namespace {
 
-// A block of the kernel that gathers has several rows, counted in 32 bits.
+// Nothing larger has been tried.
 constexpr std::int64_t most_bytes_of_row = std::int64_t{1} << 30;
 
 std::string size_problem(const EngineRequest& request) {

@@ -372,6 +372,45 @@ TEST(GatherRows, DoesOnTheGpuWhatItDoesOnTheCpu) {
   EXPECT_EQ(actual.batch_windows, expected.batch_windows);
 }
 
+// Rows of several slices and of none, that begin at odd places and stand apart in the batch.
+TEST(GatherRows, TakesWhateverLiesAnywhereOnTheGpu) {
+  const auto gpu = test::first_gpu();
+  if (!gpu) GTEST_SKIP() << "no GPU here";
+  constexpr std::int64_t rows = 9, first = 2, count = 5;
+  const std::vector<std::int64_t> places{40, 3, 0, 17, 5, 8, 1, 22, 11};
+  struct Case {
+    std::int64_t bytes, step, stride, from, to;  // `from` and `to`: where source and batch begin
+    bool has_places;
+  };
+  for (const Case& each :
+       {Case{40'000, 40'000, 40'016, 0, 0, false}, Case{40'000, 40'003, 40'000, 1, 2, false},
+        Case{40'000, 36, 40'004, 4, 8, true}, Case{17'001, 33, 17'100, 3, 0, true},
+        Case{8, 7, 12, 0, 4, true}, Case{5, 5, 9, 2, 1, false}}) {
+    std::vector<std::uint8_t> source(
+        static_cast<std::size_t>(each.from + std::max(rows, std::int64_t{41}) * each.step + each.bytes));
+    for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::uint8_t>(i * 37 % 251);
+    std::vector<std::uint8_t> expected(static_cast<std::size_t>(each.to + count * each.stride + each.bytes),
+                                       9);
+    std::vector<std::uint8_t> actual = expected;
+    const std::int64_t* starts = each.has_places ? places.data() : nullptr;
+    kernels::gather_rows(
+        {source.data() + each.from, starts, each.step, each.bytes, expected.data() + each.to, each.stride},
+        first, count);
+    test::DeviceCopy copy(*gpu);
+    const std::uint8_t* source_there = nullptr;
+    std::uint8_t* batch_there = nullptr;
+    const std::int64_t* places_there = nullptr;
+    copy.send(source_there, source, Memory::device);
+    copy.share(batch_there, actual);
+    if (each.has_places) copy.send(places_there, places, Memory::device);
+    kernels::gather_rows(
+        {source_there + each.from, places_there, each.step, each.bytes, batch_there + each.to, each.stride},
+        first, count, {*gpu, nullptr});
+    copy.fetch();
+    EXPECT_TRUE(actual == expected) << each.bytes << " bytes, " << each.step << " apart";
+  }
+}
+
 TEST(BeginStep, TakesABatchInPartsAndMovesOnWithTheLast) {
   Training whole;
   whole.counters.step = 3;
