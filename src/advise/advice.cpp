@@ -49,7 +49,7 @@ const std::vector<Work>* works_of(const Measurements& found) {
 std::optional<RuleOfThumb> rule_for(const Advice& advice) {
   const std::vector<Work>* works = works_of(advice.found);
   const bool has_gpu = advice.found.devices.size() > 1;
-  if (works == nullptr || advice.is_solved || (!has_gpu && !advice.found.not_for_gpus.empty()))
+  if (works == nullptr || advice.is_solved || (!has_gpu && !advice.not_estimated.empty()))
     return std::nullopt;
   RuleOfThumb rule;
   for (const Work& work : *works) {
@@ -68,6 +68,24 @@ std::optional<RuleOfThumb> rule_for(const Advice& advice) {
   return rule;
 }
 
+// LibTorch is asked on the CPU, by steps: what it refuses there it refuses on a GPU.
+std::string why_libtorch_does_not(const MeasuredSteps& steps, const Work& work) {
+  for (const StepLine& line : steps.lines)  // the usual placement comes first
+    if (line.card == work.card && line.engine == "eager" && line.is_as_written) return line.refusal;
+  return "there was no time to see whether LibTorch takes it";
+}
+
+std::string why_not_estimated(const Measurements& found) {
+  for (const MeasuredSteps& steps : found.steps) {
+    if (steps.device != Device::cpu().name()) continue;
+    for (const Work& work : steps.works) {
+      if (work.nodes == 0) continue;
+      if (std::string why = why_libtorch_does_not(steps, work); !why.empty()) return why;
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 double Advice::times_as_written() const {
@@ -79,6 +97,7 @@ Advice advice_from(Measurements found, const WrittenChoice& written) {
   Advice advice;
   advice.found = std::move(found);
   advice.predictions = predictions_of(advice.found);
+  advice.not_estimated = why_not_estimated(advice.found);
   if (advice.predictions.ways.empty()) fail("no way to run the document could be measured here");
   advice.is_solved = std::ranges::all_of(advice.found.runs, [](const TriedRun& each) {
     return std::ranges::all_of(each.run.trainings,
@@ -93,7 +112,7 @@ Advice advice_from(Measurements found, const WrittenChoice& written) {
   advice.precisions = other_precisions(advice.found, advice.best);
   const std::vector<Work>* works = works_of(advice.found);
   if (advice.found.devices.size() < 2 && works != nullptr && !advice.is_solved &&
-      advice.found.not_for_gpus.empty()) {
+      advice.not_estimated.empty()) {
     advice.gpus = estimate_gpus(*works, advice.best.seconds_without_limit(), advice.best.all_steps_seconds);
     advice.needed = needed_gpu(*works, advice.best.all_steps_seconds);
   }

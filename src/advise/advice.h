@@ -31,7 +31,8 @@ struct Advice {
   std::optional<RuleOfThumb> rule;       // of documents that have steps
   std::vector<GpuEstimate> gpus;         // where there is no GPU
   NeededGpu needed;
-  bool is_solved = false;  // nothing in it has steps
+  bool is_solved = false;     // nothing in it has steps
+  std::string not_estimated;  // why it is not known whether a GPU would train all of it; "": one would
 
   double times_as_written() const;  // how many times as long the document takes as it is; 1: as long
 };

@@ -88,7 +88,7 @@ json to_json(const Advice& advice) {
                {"machine_load", advice.found.load},
                {"libtorch_seconds", libtorch_seconds_of(advice.found)},
                {"is_solved", advice.is_solved},
-               {"gpu_is_estimated", advice.found.not_for_gpus.empty()},
+               {"gpu_not_estimated", nullptr},
                {"trainings", works_json(advice.found)},
                {"recommended", way_json(advice.best)},
                {"as_written", nullptr},
@@ -101,6 +101,8 @@ json to_json(const Advice& advice) {
                {"gpu_needed", nullptr},
                {"left_out", advice.found.left_out},
                {"sentences", sentences_of(advice)}};
+  if (advice.found.devices.size() < 2 && !advice.not_estimated.empty())
+    told["gpu_not_estimated"] = advice.not_estimated;
   told["recommended"]["times_as_written"] = advice.times_as_written();
   if (advice.as_written) told["as_written"] = way_json(*advice.as_written);
   if (advice.rule)

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -16,6 +17,7 @@ std::string name_of_way(const Prediction& way) {
 }
 
 std::string step_text(double seconds) {
+  if (seconds >= 0.9995) return human_seconds(seconds);
   return seconds < 1e-3 ? fmt::format("{:.3g} µs", seconds * 1e6) : fmt::format("{:.3g} ms", seconds * 1e3);
 }
 
@@ -150,6 +152,13 @@ void add_rule(const Advice& advice, std::vector<std::string>& all) {
                   rule.batch_size, has_gpu ? "what was measured here" : "the estimate below"));
 }
 
+// "790", "12,000", "8.6"
+std::string two_digits(double value) {
+  if (value < 10) return fmt::format("{:.2g}", value);
+  const double unit = std::pow(10, std::floor(std::log10(value)) - 1);
+  return human_count(static_cast<std::uint64_t>(std::round(value / unit) * unit));
+}
+
 // Those that are known, in one sentence: the table has all of them.
 std::string paying_text(const Advice& advice) {
   const GpuEstimate* fastest = nullptr;
@@ -161,19 +170,20 @@ std::string paying_text(const Advice& advice) {
       fastest = &each;
   }
   if (fastest == nullptr) return "None of those that are known does.";
+  const bool is_alone = std::ranges::count(advice.gpus, fastest->seconds, &GpuEstimate::seconds) == 1;
   return fmt::format(
-      "Of those that are known {} would be the fastest, with {} for a run; {}.", fastest->name,
+      "Of those that are known {}, with {} for a run; {}.",
+      is_alone ? fastest->name + " would be the fastest" : "none would be faster than " + fastest->name,
       human_seconds(fastest->seconds),
       not_paying.empty() ? "all of them would pay" : "these would not pay: " + join(not_paying, ", "));
 }
 
 void add_gpus(const Advice& advice, std::vector<std::string>& all) {
-  if (advice.found.devices.size() < 2 && !advice.found.not_for_gpus.empty())
+  if (advice.found.devices.size() < 2 && !advice.not_estimated.empty())
     all.push_back(
-        fmt::format("There is no GPU here, and what one would do for this {} is not estimated: our kernels "
-                    "for GPUs do not "
-                    "cover it.",
-                    advice.found.not_for_gpus));
+        fmt::format("There is no GPU here, and what one would do is not estimated: our kernels for "
+                    "GPUs do not cover this model; with LibTorch: {}.",
+                    advice.not_estimated));
   if (advice.gpus.empty()) return;
   constexpr double thousand_millions = 1000;  // of the 1e12 that products are counted in
   if (!advice.needed.is_possible)
@@ -184,9 +194,9 @@ void add_gpus(const Advice& advice, std::vector<std::string>& all) {
   else
     all.push_back(fmt::format(
         "There is no GPU here. One would pay (an estimate, nothing of it was measured) if it took a step "
-        "in less than {}, for which it needs at least {:.2g} GFLOP/s and {:.2g} GB/s of its memory. {}",
-        step_text(advice.needed.step_seconds), 2 * thousand_millions * advice.needed.products,
-        advice.needed.bandwidth, paying_text(advice)));
+        "in less than {}, for which it needs at least {} GFLOP/s and {} GB/s of its memory. {}",
+        step_text(advice.needed.step_seconds), two_digits(2 * thousand_millions * advice.needed.products),
+        two_digits(advice.needed.bandwidth), paying_text(advice)));
 }
 
 }  // namespace

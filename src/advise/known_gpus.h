@@ -15,6 +15,7 @@ namespace stoker::advise {
 struct KnownGpu {
   const char* name;
   double products;  // multiply-adds a second, 16 bits where it has units for that, as its maker says, in 1e12
+  double fp32_products;
   double bandwidth;  // of its memory, 1e9 bytes a second
   double clock;      // 1e9 a second, at its best
   double memory_gib;
@@ -40,6 +41,7 @@ struct NeededGpu {
   double bandwidth = 0;  // 1e9 bytes a second
 };
 
+// Of a graph that LibTorch trains, with what its operations read and write.
 StepDemand demand_of(const Work& work);
 
 double estimated_step_seconds(const Work& work, const KnownGpu& gpu);

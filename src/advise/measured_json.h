@@ -19,7 +19,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceInfo, device, model, total_bytes, free_
 namespace stoker::advise {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunToMeasure, assignments, out, use_cache)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Pace, step_seconds, epoch_seconds, has_seen_an_epoch)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Pace, step_seconds, epoch_seconds, has_seen_an_epoch, is_of_first_chunk,
+                                   steps)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasuredCard, id, trains, reused, seconds)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasuredTraining, card, engine, placement, end, batch_size, planned_steps,
                                    planned_epochs, loop_seconds, pace, device_bytes, time_limit, was_cut)
@@ -29,7 +30,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasuredRun, began, ended, load_seconds, stat
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StepsToMeasure, assignments, cache, device, seconds, chosen_batches)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Work, card, family, is_solved, rows, validation_rows, parameters,
                                    multiply_adds, batch_size, chooses_batch, epochs, patience, members,
-                                   training_bytes, kernels_from, needs_libtorch)
+                                   training_bytes, kernels_from, needs_libtorch, nodes, written_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StepLine, card, engine, placement, precision, batch_size, is_as_written,
                                    step_seconds, processor_seconds, ready_seconds, refusal)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasuredSteps, device, works, lines, libtorch_seconds, is_cut_short)

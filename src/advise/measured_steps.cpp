@@ -9,9 +9,11 @@
 #include "base/elapsed.h"
 #include "base/error.h"
 #include "base/measure.h"
+#include "data/cube_rows.h"
 #include "device/cpu_formats.h"
 #include "device/device.h"
 #include "engine/precision.h"
+#include "fused/cuda/nodes/node_engine.h"
 #include "fused/cuda/sequence/sequence_kernels.h"
 #include "fused/refusal.h"
 #include "model/expert_shape.h"
@@ -73,6 +75,33 @@ bool is_plain_mlp(const EngineRequest& request) {
   return shape && shape->entrance.is_plain() && request.loss().label_smoothing == 0;
 }
 
+// Of a cube of that size; what is there once, however many cubes there are, counts for nothing.
+std::uint64_t bytes_of_row(const nodes::Port& port, const Shape& cube) {
+  if (port.shape.empty() || port.shape[0] >= 0) return 0;
+  std::uint64_t bytes = size_of(port.type);
+  for (std::size_t i = 1; i < port.shape.size(); ++i) {
+    const std::int64_t size = port.shape[i] < 0 && i <= cube.size() ? cube[i - 1] : port.shape[i];
+    if (size > 0) bytes *= static_cast<std::uint64_t>(size);
+  }
+  return bytes;
+}
+
+// A graph that GPUs have no kernels for.
+void tell_graph(const EngineRequest& request, Work& work) {
+  const Shape cube = request.training.find(cubes_in_dataset)->row_shape();
+  const nodes::NodeGraph graph =
+      nodes::part_with_losses(nodes::node_network(request.network).graph, nodes::Stage::train);
+  work.nodes = std::ssize(graph.nodes);
+  for (const nodes::GraphNode& node : graph.nodes)
+    if (node.type->kind != nodes::NodeKind::data)  // whose values are there already
+      for (const nodes::Port& port : node.outputs) work.written_bytes += bytes_of_row(port, cube);
+}
+
+bool has_kernels_for_nodes(EngineRequest request) {
+  request.is_placed = false;
+  return fused::cubes::refusal(request).empty();
+}
+
 // What the fused engine on a GPU asks of one, by its kernels; whether it takes such a request at all is asked
 // as far as that can be told without a GPU.
 void tell_gpu_kernels(const EngineRequest& request, Work& work) {
@@ -81,10 +110,11 @@ void tell_gpu_kernels(const EngineRequest& request, Work& work) {
   constexpr int with_clusters = 90;      // and copies in bulk
   const Precision precision = request.precision;
   const bool takes_fp16 = precision == Precision::automatic || precision == Precision::fp16;
-  const Family& family = family_of(request.network);
-  if (!no_gpu_because(family, request.network.settings).empty()) return;
-  if (family.name == nodes::node_graph_family) {
-    work.kernels_from = with_cuda;
+  if (request.network.family == nodes::node_graph_family) {
+    if (has_kernels_for_nodes(request))
+      work.kernels_from = with_cuda;
+    else
+      tell_graph(request, work);
   } else if (fused::sequence::has_kernels_for(request.network)) {
     work.kernels_from = with_clusters;
     work.needs_libtorch = true;

@@ -41,6 +41,9 @@ struct Work {
   // GPUs have kernels of our own for it from this compute capability on; 0: none has.
   int kernels_from = 0;
   bool needs_libtorch = false;  // those kernels too
+  // Of a graph without such kernels: what LibTorch goes through one by one, and what they write for a row.
+  std::int64_t nodes = 0;
+  std::uint64_t written_bytes = 0;
 };
 
 // One way to take the steps of a training.

@@ -93,12 +93,13 @@ class Measuring {
       : question_(question),
         tell_(std::move(tell)),
         laboratory_{own_program(), later_by(now(), question.seconds - kept_back), stop} {
+    bool has_steps = false;
     for (const Card& card : question.document.cards) {
       if (!trains(card)) continue;
       cards_.push_back(&card);
       const std::optional<ModelSpec> spec = spec_to_train(question.document, card);
-      if (spec && !no_gpu_because(family_of(*spec), spec->settings).empty())
-        found_.not_for_gpus = spec->family;
+      if (!spec || spec->is_solved() || std::exchange(has_steps, true)) continue;
+      found_.lacks_kernels = !no_gpu_because(family_of(*spec), spec->settings).empty();
     }
     if (cards_.empty())
       refuse("{}: nothing is trained in this document, so there is nothing to advise on",

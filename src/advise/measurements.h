@@ -55,7 +55,7 @@ struct Measurements {
   std::vector<DeviceInfo> devices;
   // GPUs that were not looked at, because one of their kind was: its name by theirs.
   std::map<std::string, std::string> twins;
-  std::string not_for_gpus;          // a family whose model, as it is here, no GPU trains; "": there is none
+  bool lacks_kernels = false;        // GPUs have none for the first training with steps, as its settings tell
   std::vector<MeasuredSteps> steps;  // of each device that was looked at
   std::vector<TriedRun> runs;
   // Made again, because they compiled kernels; they have read the rows that those after them found.

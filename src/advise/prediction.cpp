@@ -70,12 +70,21 @@ double within_limit(double seconds, double limit) {
   return limit > 0 ? std::min(seconds, limit) : seconds;
 }
 
+// A step as it was measured by itself; 0: it was not.
+double steady_step(const Measurements& found, const TriedRun& tried, const MeasuredTraining& training) {
+  const MeasuredSteps* steps = steps_of(found, tried.device);
+  const StepLine* line =
+      steps == nullptr ? nullptr : line_of(*steps, training.card, training.engine, training.placement);
+  return line == nullptr ? 0 : line->step_seconds;
+}
+
 Parts parts_of(const Measurements& found, const TriedRun& tried) {
   Parts parts;
   parts.around = seconds_without_cache(found, tried);
   for (const MeasuredTraining& each : tried.run.trainings) {
     parts.around -= each.loop_seconds;
-    const double all_steps = loop_seconds_of(each, known_work(found, each.card));
+    const double all_steps =
+        loop_seconds_of(each, known_work(found, each.card), steady_step(found, tried, each));
     parts.all_steps += all_steps;
     parts.loop += within_limit(all_steps, each.time_limit);
   }
@@ -235,13 +244,21 @@ std::vector<Change> changes_of(const Measurements& found, const Prediction& way,
 
 }  // namespace
 
-double loop_seconds_of(const MeasuredTraining& training, const Work* work) {
+double loop_seconds_of(const MeasuredTraining& training, const Work* work, double steady_step_seconds) {
   if (training.planned_steps == 0 || !training.was_cut) return training.loop_seconds;
+  const Pace& pace = training.pace;
   const auto epochs = static_cast<double>(training.planned_epochs);
-  double seconds = training.pace.step_seconds * static_cast<double>(training.planned_steps);
-  if (training.pace.has_seen_an_epoch) return seconds + training.pace.epoch_seconds * epochs;
+  double step = pace.step_seconds;
+  double seconds = step * static_cast<double>(training.planned_steps);
+  // What a first chunk makes ready is done once.
+  const bool is_warming_up = pace.is_of_first_chunk && 0 < steady_step_seconds && steady_step_seconds < step;
+  if (is_warming_up) {
+    step = steady_step_seconds;
+    seconds = training.loop_seconds + step * static_cast<double>(training.planned_steps - pace.steps);
+  }
+  if (pace.has_seen_an_epoch && !is_warming_up) return seconds + pace.epoch_seconds * epochs;
   if (work == nullptr || training.batch_size <= 0) return seconds;
-  const double row_seconds = training.pace.step_seconds / static_cast<double>(training.batch_size);
+  const double row_seconds = step / static_cast<double>(training.batch_size);
   return seconds + epochs * static_cast<double>(work->validation_rows) * row_seconds * share_of_forward;
 }
 

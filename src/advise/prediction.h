@@ -55,7 +55,8 @@ std::vector<Change> other_batches(const Measurements& found, const Prediction& w
 std::vector<Change> other_precisions(const Measurements& found, const Prediction& way);
 
 // How long the steps of a training take in all that was seen for a while, whatever its time limit. `work` is
-// null where it is not known.
-double loop_seconds_of(const MeasuredTraining& training, const Work* work);
+// null and a step that was measured by itself 0 where they are not known; the latter counts where no more
+// than the first chunk was seen.
+double loop_seconds_of(const MeasuredTraining& training, const Work* work, double steady_step_seconds);
 
 }  // namespace stoker::advise

@@ -28,6 +28,8 @@ std::pair<const StepsSeen*, const StepsSeen*> ends_of_epochs(std::span<const Ste
 Pace pace_of(std::span<const StepsSeen> seen) {
   Pace pace;
   if (seen.size() < 2) return pace;
+  pace.is_of_first_chunk = seen.size() == 2;
+  pace.steps = seen.back().steps;
   if (const auto [first, last] = ends_of_epochs(seen); last != nullptr) {
     pace.step_seconds = seconds_a_step(*first, *last);
     pace.has_seen_an_epoch = true;

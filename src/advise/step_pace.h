@@ -18,6 +18,9 @@ struct Pace {
   // Of what happens between two epochs, mostly validation; 0 where it is part of step_seconds.
   double epoch_seconds = 0;
   bool has_seen_an_epoch = false;  // false: what an epoch's end takes is not known
+  // Nothing else was seen: what was made ready meanwhile is part of step_seconds.
+  bool is_of_first_chunk = false;
+  std::int64_t steps = 0;  // that were seen
 };
 
 // Of looks in the order of time, the first of them before any step. Where two ends of epochs or more were

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "pipeline/training_card.h"
+#include "train/device_of_training.h"
 
 namespace stoker::advise {
 namespace {
@@ -53,11 +54,13 @@ std::string device_of(const Measurements& found, const WrittenChoice& written,
                       const std::vector<StepFigures>& figures) {
   if (written.device == "auto") {
     if (found.devices.size() < 2 || is_solved_whole(found)) return Device::cpu().name();
-    if (!found.not_for_gpus.empty()) return Device::cpu().name();
     const Work* work = first_work(found);
-    return device_by_figures(found.devices[1].device, figures, work == nullptr ? 0 : steps_of(*work),
-                             no_notes())
-        .name();
+    const Device gpu = found.devices[1].device;
+    if (written.asks_for_gpu_memory) return gpu.name();
+    const std::int64_t steps = work == nullptr ? 0 : steps_of(*work);
+    if (!(work == nullptr ? found.lacks_kernels : work->nodes > 0))
+      return device_by_figures(gpu, figures, steps, no_notes()).name();
+    return (gpu_by_figures(gpu, figures, steps).is_faster ? gpu : Device::cpu()).name();
   }
   const std::string named = written.device == "cuda" ? Device::cuda(0).name() : written.device;
   const auto twin = found.twins.find(named);
@@ -104,6 +107,7 @@ WrittenChoice written_choice(const Document& document) {
     written.engine = config::name_of(config.engine);
     written.placement = config::name_of(config.placement.placement);
     written.lays_rows_into_vram = config.placement.preload_to_gpu.value_or(true);
+    written.asks_for_gpu_memory = asks_for_gpu_memory(config.placement);
     written.heeds_figures =
         config.ensemble.members() == 0 && !config.walk_forward.is_wanted() && !config.stages.is_wanted();
     return written;

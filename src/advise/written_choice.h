@@ -14,8 +14,9 @@ struct WrittenChoice {
   std::string device = "auto";
   std::string engine = "auto";
   std::string placement = "auto";
-  bool lays_rows_into_vram = true;  // preload_to_gpu, where the placement is left open
-  bool heeds_figures = true;        // `auto` of its kind of training looks at what was recorded
+  bool lays_rows_into_vram = true;   // preload_to_gpu, where the placement is left open
+  bool asks_for_gpu_memory = false;  // by its placement, so that `auto` takes a GPU
+  bool heeds_figures = true;         // `auto` of its kind of training looks at what was recorded
 };
 
 WrittenChoice written_choice(const Document& document);

@@ -41,12 +41,17 @@ Pieces ways_text(const advise::Advice& advice) {
   return {{"predicted\n", Colour::bold}, {aligned(rows, "  ")}};
 }
 
+std::string microseconds_text(double microseconds) {
+  return microseconds < 1000 ? fmt::format("{:.4g}", microseconds)
+                             : human_count(static_cast<std::uint64_t>(microseconds));
+}
+
 Pieces changes_text(const advise::Advice& advice) {
   std::vector<std::vector<std::string>> rows{{"run", "batch_size", "precision", "µs a step"}};
   for (const auto* list : {&advice.batches, &advice.precisions})
     for (const advise::Change& each : *list)
       rows.push_back({human_seconds(each.seconds), fmt::format("{}", each.batch_size), each.precision,
-                      fmt::format("{:.4g}", each.step_seconds * 1e6)});
+                      microseconds_text(each.step_seconds * 1e6)});
   if (rows.size() == 1) return {};
   return {{"other batch sizes and precisions (they change the result)\n", Colour::bold},
           {aligned(rows, "  ")}};

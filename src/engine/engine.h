@@ -63,6 +63,7 @@ struct EngineRequest {
   Dataset slots;  // room for them there; without arrays an engine makes its own
   // The rows may be in any memory of the host: an engine of a family that says so brings those of each batch.
   bool brings_batches = false;
+  bool is_placed = true;  // false: engines are only asked about it, before its rows lie where they read them
   Collective* collective = nullptr;  // null: one process
   Precision precision = Precision::automatic;
   OptimizerSettings optimizer;

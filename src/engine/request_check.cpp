@@ -81,10 +81,10 @@ std::string dataset_problem(const EngineRequest& request, const Dataset& dataset
 
 // Some rows may lie on the device though others are brought.
 Device reader_of_validation(const EngineRequest& request) {
-  const bool is_brought =
-      request.brings_batches && std::ranges::none_of(request.validation.arrays, [](const DatasetArray& each) {
-        return each.array.memory() == Memory::device;
-      });
+  const bool is_brought = (request.brings_batches || !request.is_placed) &&
+                          std::ranges::none_of(request.validation.arrays, [](const DatasetArray& each) {
+                            return each.array.memory() == Memory::device;
+                          });
   return is_brought ? Device::cpu() : request.device;
 }
 
@@ -168,7 +168,8 @@ std::string request_problem(const EngineRequest& request) {
   if (problem.empty()) problem = unfrozen_problem(request);
   if (problem.empty()) problem = window_problem(request);
   // What passes through a window, or is brought, is copied by the host.
-  const Device reader = request.window_slots > 0 || request.brings_batches ? Device::cpu() : request.device;
+  const bool is_copied = request.window_slots > 0 || request.brings_batches || !request.is_placed;
+  const Device reader = is_copied ? Device::cpu() : request.device;
   if (problem.empty()) problem = dataset_problem(request, request.training, reader);
   if (problem.empty() && request.validation.rows() > 0)
     problem = dataset_problem(request, request.validation, reader_of_validation(request));

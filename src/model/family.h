@@ -116,8 +116,9 @@ struct Family {
 
   bool learns_where_rows_lie = false;  // learn_buffers reads rows in a GPU's memory as well
   bool brings_batches = false;         // an engine on a GPU brings what does not lie there, batch by batch
-  // Why no GPU trains a model of these settings, as far as they alone tell; "": nothing speaks against one.
-  // Where it does, `device: auto` takes the CPU. Null: nothing ever does.
+  // Why GPUs have no kernels for a model of these settings, as far as they alone tell; "": nothing speaks
+  // against it. Where something does, `device: auto` takes the CPU unless LibTorch was measured to be faster
+  // on the GPU. Null: nothing ever does.
   std::string (*no_gpu_because)(const config::Value& settings) = nullptr;
 
   bool is_solved() const { return solve != nullptr; }

@@ -138,7 +138,8 @@ std::int64_t multiply_adds_of_nodes(const Network& network) {
   return of_pixel * network.inputs.front().shape[0] * network.inputs.front().shape[1];
 }
 
-// What a GPU has kernels for; LibTorch trains others there, where a document asks for it.
+// What a GPU has kernels for; LibTorch trains others there, where a document asks for it or figures say that
+// it is faster.
 std::string no_gpu_for_nodes(const config::Value& values) {
   const auto settings = settings_as<NodeGraphSettings>(values);
   if (settings.bad_pixels != kernels::BadPixels::refuse) return nodes::no_gpu_for_bad_pixels;

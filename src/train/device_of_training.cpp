@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "base/elapsed.h"
 #include "base/trace.h"
 #include "device/device.h"
 #include "train/checkpoints.h"
 #include "train/choose_batch.h"
 #include "train/measured_figures.h"
+#include "train/place_data.h"
 #include "train/recorded_figures.h"
 #include "train/step_estimate.h"
 
@@ -25,12 +28,6 @@ std::vector<StepFigures> figures_that_count(const EngineRequest& wanted, EngineC
   if (engine != EngineChoice::automatic)
     std::erase_if(figures, [&](const StepFigures& each) { return each.engine != config::name_of(engine); });
   return figures;
-}
-
-// Which a CPU cannot give.
-bool asks_for_gpu_memory(const PlacementConfig& config) {
-  return config.placement == PlacementChoice::vram || config.placement == PlacementChoice::pinned ||
-         config.preload_to_gpu.value_or(false);
 }
 
 bool reads_a_file(const Dataset& dataset) {
@@ -112,6 +109,55 @@ Device device_of_training(const FitRequest& request, const PreparedData& data, D
     return device_of_training(request, data, info, trials, notes);
   }
   return automatic;
+}
+
+DeviceChoice device_without_kernels(const FitRequest& request, const PreparedData& data,
+                                    const DeviceInfo& gpu, std::span<const StepFigures> figures,
+                                    const Refusal& refusal, const std::string& why) {
+  const auto on_cpu = [&](const std::string& reason) {
+    return DeviceChoice{Device::cpu(),
+                        fmt::format("{} is trained on the CPU although {} is there: {}", request.spec.family,
+                                    gpu.device.name(), reason),
+                        {}};
+  };
+  if (request.resume) {
+    // The steps of a checkpoint that names no device were taken before GPUs took such networks.
+    const Device before = device_to_go_on_with(request, gpu.device).value_or(Device::cpu());
+    return before.is_cuda() ? DeviceChoice{before, "", {}} : on_cpu("it began on the CPU");
+  }
+  if (asks_for_gpu_memory(request.config.placement)) return {gpu.device, "", {}};
+  if (!request.heeds_figures || request.spec.training.batch_size == automatic_batch ||
+      request.config.engine == EngineChoice::fused || !lie_as_usual(request.config.placement, data, gpu))
+    return on_cpu(why);
+  EngineRequest wanted = request_without_rows(request.spec, data, gpu.device, request.config);
+  wanted.training = data.training;
+  wanted.validation = data.validation;
+  wanted.is_placed = false;
+  const GpuByFigures found = gpu_by_figures(gpu.device, figures, wanted.planned_steps());
+  if (found.told.empty()) return on_cpu(why + "; `stoker advise` measures whether LibTorch is faster there");
+  if (!found.is_faster) return on_cpu(why + "; with LibTorch, " + found.told);
+  if (const std::string problem = refusal(wanted); !problem.empty()) return on_cpu(problem);
+  return {gpu.device, fmt::format("training on {}: {}", gpu.model, found.told), {}};
+}
+
+Device device_without_kernels(const FitRequest& request, const PreparedData& data, Device automatic,
+                              const std::string& why, const Notes& notes) {
+  if (!automatic.is_cuda()) return automatic;
+  DeviceInfo gpu;
+  gpu.device = automatic;
+  for (DeviceInfo& info : list_devices().devices)
+    if (info.device == automatic) gpu = std::move(info);
+  const EngineRequest wanted = request_without_rows(request.spec, data, automatic, request.config);
+  const DeviceChoice choice =
+      device_without_kernels(request, data, gpu, figures_that_count(wanted, request.config.engine),
+                             asking_engines(request.config.engine, std::nullopt), why);
+  if (!choice.told.empty()) notes(Severity::info, choice.told);
+  return choice.device;
+}
+
+bool asks_for_gpu_memory(const PlacementConfig& config) {
+  return config.placement == PlacementChoice::vram || config.placement == PlacementChoice::pinned ||
+         config.preload_to_gpu.value_or(false);
 }
 
 }  // namespace stoker

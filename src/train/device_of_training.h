@@ -1,6 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <span>
+#include <string>
 
 #include "base/notes.h"
 #include "train/auto_device.h"
@@ -18,8 +21,23 @@ std::optional<Device> device_to_go_on_with(const FitRequest& request, Device aut
 Device device_of_training(const FitRequest& request, const PreparedData& data, Device automatic,
                           const Notes& notes);
 
-// The parts of it, of a training that may go to this GPU. Steps are measured only where both device and
-// engine are `auto`, the training begins, is the only one, and its rows lie as usual, with room to spare.
+// The same where a GPU has no kernels for the network, and why: the CPU, which is said in a note, unless
+// figures of this machine say that LibTorch is faster on the GPU and it takes the request, or memory of a GPU
+// is asked for.
+Device device_without_kernels(const FitRequest& request, const PreparedData& data, Device automatic,
+                              const std::string& why, const Notes& notes);
+// By these figures. `Refusal` says why no engine takes a request, "" where one does: LibTorch takes a while
+// to open, so that it is asked for a faster GPU alone.
+using Refusal = std::function<std::string(const EngineRequest& request)>;
+DeviceChoice device_without_kernels(const FitRequest& request, const PreparedData& data,
+                                    const DeviceInfo& gpu, std::span<const StepFigures> figures,
+                                    const Refusal& refusal, const std::string& why);
+
+// Memory that a CPU cannot give, whatever was measured.
+bool asks_for_gpu_memory(const PlacementConfig& config);
+
+// The parts of the first, of a training that may go to this GPU. Steps are measured only where both device
+// and engine are `auto`, the training begins, is the only one, and its rows lie as usual, with room to spare.
 bool may_measure_devices(const FitRequest& request, const PreparedData& data, const DeviceInfo& gpu);
 Device device_of_training(const FitRequest& request, const PreparedData& data, const DeviceInfo& gpu,
                           const Trials& trials, const Notes& notes);

@@ -194,24 +194,15 @@ void keep_validation_errors(const Table& table, const Dataset& validation, std::
   model.held_back = {std::move(rows), model.preparation.real_targets(held_back), std::move(predicted)};
 }
 
-void tell_of_cpu(const FitRequest& request, Device gpu, const std::string& why, const Notes& notes) {
-  notes(Severity::info, fmt::format("{} is trained on the CPU although {} is there: {}", request.spec.family,
-                                    gpu.name(), why));
-}
-
 // Where no GPU has kernels for the model, nothing that is wrong with one may end its training.
-Device device_of_family(const FitRequest& request, const Notes& notes) {
+Device device_found(const FitRequest& request, const std::string& no_kernels, const Notes& notes) {
   const std::string& wanted = request.config.device;
-  const std::string why = no_gpu_because(family_of(request.spec), request.spec.settings);
-  if (wanted != "auto" || why.empty()) return choose_device(wanted, notes);
-  Device there = Device::cpu();
+  if (no_kernels.empty()) return choose_device(wanted, notes);
   try {
-    there = choose_device(wanted, no_notes());
+    return choose_device(wanted, no_notes());
   } catch (const Error&) {
-    return there;
+    return Device::cpu();
   }
-  if (there.is_cuda()) tell_of_cpu(request, there, why, notes);
-  return Device::cpu();
 }
 
 // Where a family learns from rows in a GPU's memory, they are brought there first, and `ahead` has the
@@ -228,14 +219,13 @@ EngineRequest request_for_device(const FitRequest& request, const PreparedData& 
   return wanted;
 }
 
-// What the settings of a model do not tell yet, and `auto` need not fail for. Rows are asked about as if they
-// were brought: they have not been placed.
+// What the settings of a model do not tell yet, and `auto` need not fail for.
 std::string no_engine_on(Device device, const FitRequest& request, const EngineRequest& wanted) {
   const Family& family = family_of(request.spec);
   if (request.config.device != "auto" || !device.is_cuda() || family.no_gpu_because == nullptr) return "";
   if (device_to_go_on_with(request, device)) return "";
   EngineRequest probe = wanted;
-  probe.brings_batches = family.brings_batches;
+  probe.is_placed = false;
   if (probe.batch_size == automatic_batch)
     probe.batch_size = batch_sizes_to_try(probe.training.rows()).front();
   const EngineChoice engine = request.config.engine;
@@ -249,16 +239,20 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
                       const StopSignal& stop) {
   const TrainingSettings& training = request.spec.training;
   refuse_contradictions_of_one(training);
-  const Device automatic = device_of_family(request, notes);
+  const std::string no_kernels =
+      request.config.device == "auto" ? no_gpu_because(family_of(request.spec), request.spec.settings) : "";
+  const Device automatic = device_found(request, no_kernels, notes);
   std::vector<std::int64_t> held_back;
   PreparedData data = prepare_with_validation(request, training, held_back, notes);
-  const Device device = device_of_training(request, data, automatic, notes);
+  const Device device = no_kernels.empty()
+                            ? device_of_training(request, data, automatic, notes)
+                            : device_without_kernels(request, data, automatic, no_kernels, notes);
   const DecisionConfig& decision = request.config.decision;
   refuse_decision_of_task(decision, choice_of(data.preparation.task()), data.preparation.target_column());
   RowCopies ahead;
   EngineRequest wanted = request_for_device(request, data, device, ahead);
-  if (const std::string why = no_engine_on(device, request, wanted); !why.empty()) {
-    tell_of_cpu(request, device, why, notes);
+  const std::string why = no_kernels.empty() ? no_engine_on(device, request, wanted) : "";
+  if (!why.empty() && !device_without_kernels(request, data, device, why, notes).is_cuda()) {
     ahead = {};
     wanted = request_for_device(request, data, Device::cpu(), ahead);
   }

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 // Raised when the file has another form, or engines another speed.
-constexpr int figures_version = 2;
+constexpr int figures_version = 3;
 constexpr std::size_t most_figures_bytes = 1 << 20;
 // What is faster by less may be so by chance.
 constexpr double clearly = 0.9;
@@ -74,6 +74,12 @@ const StepFigures* fastest_on(const std::string& device, std::span<const StepFig
     if (each.device == device && (best == nullptr || seconds_for(each, steps) < seconds_for(*best, steps)))
       best = &each;
   return best;
+}
+
+// False where nothing is known of one of them.
+bool is_clearly_faster(const StepFigures* one, const StepFigures* other, std::int64_t steps) {
+  return one != nullptr && other != nullptr &&
+         seconds_for(*one, steps) < clearly * seconds_for(*other, steps);
 }
 
 }  // namespace
@@ -136,14 +142,22 @@ Device device_by_figures(Device automatic, std::span<const StepFigures> figures,
                          const Notes& notes) {
   const StepFigures* gpu = automatic.is_cuda() ? fastest_on(automatic.name(), figures, steps) : nullptr;
   const StepFigures* cpu = fastest_on(Device::cpu().name(), figures, steps);
-  if (gpu == nullptr || cpu == nullptr || seconds_for(*cpu, steps) >= clearly * seconds_for(*gpu, steps))
-    return automatic;
+  if (!is_clearly_faster(cpu, gpu, steps)) return automatic;
   notes(Severity::info,
         fmt::format(
             "training on the CPU, although there is {}: as measured on this machine, this training takes "
             "{} here and {} there",
             gpu->model, human_seconds(seconds_for(*cpu, steps)), human_seconds(seconds_for(*gpu, steps))));
   return Device::cpu();
+}
+
+GpuByFigures gpu_by_figures(Device gpu, std::span<const StepFigures> figures, std::int64_t steps) {
+  const StepFigures* there = fastest_on(gpu.name(), figures, steps);
+  const StepFigures* cpu = fastest_on(Device::cpu().name(), figures, steps);
+  if (there == nullptr || cpu == nullptr) return {};
+  return {is_clearly_faster(there, cpu, steps),
+          fmt::format("as measured on this machine, this training takes {} there and {} on the CPU",
+                      human_seconds(seconds_for(*there, steps)), human_seconds(seconds_for(*cpu, steps)))};
 }
 
 std::optional<FasterEngine> engine_by_figures(Device device, std::string_view automatic,

@@ -38,6 +38,13 @@ std::optional<double> known_seconds(Device device, std::span<const StepFigures> 
 // more than a tenth. Says so in a note.
 Device device_by_figures(Device automatic, std::span<const StepFigures> figures, std::int64_t steps,
                          const Notes& notes);
+// Where `auto` would take the CPU: whether figures of both say that so many steps take longer there than on
+// the GPU, by more than a tenth, and the two times in words; "": nothing is known of one of them.
+struct GpuByFigures {
+  bool is_faster = false;
+  std::string told;
+};
+GpuByFigures gpu_by_figures(Device gpu, std::span<const StepFigures> figures, std::int64_t steps);
 // The engine that was faster on the device than `automatic`, by more than a tenth, and a sentence that says
 // so, for whoever takes it; none: `automatic` is right, or nothing is known of it.
 struct FasterEngine {

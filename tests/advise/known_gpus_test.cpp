@@ -84,11 +84,36 @@ TEST(KnownGpus, PayOnlyWhereTheStepsTakeLongerThanGettingReady) {
   EXPECT_TRUE(estimate_gpus(works, 61, 60).back().pays);
 }
 
+// LibTorch trains those without kernels, operation by operation.
+TEST(KnownGpus, TakeAGraphByItsNodesItsBytesAndItsProducts) {
+  Work graph = w1(4);
+  graph.kernels_from = 0;
+  graph.multiply_adds = 1000;
+  graph.nodes = 8;
+  graph.written_bytes = 1000;
+  const double few = estimated_step_seconds(graph, named("T4"));
+  EXPECT_EQ(few, estimated_step_seconds(graph, named("H200"))) << "the host begins as many operations";
+  graph.nodes = 16;
+  EXPECT_DOUBLE_EQ(estimated_step_seconds(graph, named("T4")), 2 * few);
+  graph.written_bytes = std::uint64_t{1} << 30;
+  EXPECT_GE(estimated_step_seconds(graph, named("T4")), 4 * 1073741824.0 / 320e9);
+  EXPECT_GT(demand_of(graph).bytes, 4 * 1073741824.0);
+  graph.written_bytes = 1000;
+  graph.multiply_adds = 1'000'000'000'000;
+  EXPECT_GE(estimated_step_seconds(graph, named("T4")), 3 * 4 * 1e12 / 4.1e12) << "in 32 bits";
+}
+
 TEST(KnownGpus, HaveRoomOrNot) {
   Work large = w1(32);
   large.training_bytes = std::uint64_t{10} << 30;
   for (const GpuEstimate& each : estimate_gpus(std::vector<Work>{large}, 100, 90))
     EXPECT_EQ(each.has_room, named(each.name).memory_gib > 10) << each.name;
+  Work graph = w1(4);
+  graph.kernels_from = 0;
+  graph.nodes = 8;
+  graph.written_bytes = std::uint64_t{1} << 30;
+  for (const GpuEstimate& each : estimate_gpus(std::vector<Work>{graph}, 100, 90))
+    EXPECT_EQ(each.has_room, named(each.name).memory_gib > 16) << each.name;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // From short runs and steps to whole runs, and from these to advice; by hand, so that every number is known.
 #include "advise/prediction.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -216,14 +217,59 @@ TEST(Prediction, CountsTheMemoryAndTheTimeThatReadingRowsTook) {
   EXPECT_EQ(predictions_of(found).ways.front().peak_bytes, 50 * mib);
 }
 
-TEST(Advice, HasNoGpusForWhatIsNotEstimated) {
+// A first chunk takes what is done once: 8 steps in 0.8 s, and then one every 2 ms.
+TEST(Prediction, CountsWhatTheFirstChunkMakesReadyOnce) {
+  Measurements found = measured_on_cpu();
+  MeasuredTraining& training = found.runs[0].run.trainings[0];
+  training.loop_seconds = 0.8;
+  training.pace = {0.1, 0, false, true, 8};
+  const double steps = 0.8 + (2000 - 8) * 0.002;
+  const double validation = 20 * 300 * 0.002 / 10 / 3;
+  EXPECT_NEAR(way_with(predictions_of(found), "fused", "host").training_seconds, steps + validation, 1e-9);
+  // Nothing else is known.
+  found.steps.clear();
+  EXPECT_NEAR(way_with(predictions_of(found), "fused", "host").training_seconds, 2000 * 0.1, 1e-9);
+  // A step that took longer by itself says nothing of getting ready.
+  found = measured_on_cpu();
+  found.runs[0].run.trainings[0].pace = {0.001, 0, true, true, 8};
+  EXPECT_NEAR(way_with(predictions_of(found), "fused", "host").training_seconds, 2, 1e-9);
+}
+
+TEST(Advice, SaysInPlainNumbersWhatAGpuWouldHaveToBe) {
+  Measurements found = measured_on_cpu();
+  Work& graph = found.steps[0].works[0];
+  graph.kernels_from = 0;
+  graph.nodes = 1;
+  graph.multiply_adds = 12'345'678;
+  graph.written_bytes = 1 << 20;
+  EXPECT_THAT(sentences_of(advice_from(found, {})),
+              testing::Contains(testing::AllOf(testing::HasSubstr("at least 1,300 GFLOP/s and 190 GB/s"),
+                                               testing::HasSubstr("none would be faster than"))));
+}
+
+TEST(Advice, HasNoGpusForWhatNoneTrains) {
   Measurements found = measured_on_cpu();
   EXPECT_FALSE(advice_from(found, {}).gpus.empty());
-  found.not_for_gpus = "node_graph";
-  const Advice advice = advice_from(found, {});
-  EXPECT_TRUE(advice.gpus.empty());
-  EXPECT_FALSE(advice.rule);
-  EXPECT_FALSE(to_json(advice).at("gpu_is_estimated").get<bool>());
+  Work& graph = found.steps[0].works[0];
+  graph.kernels_from = 0;
+  graph.nodes = 5;
+  StepLine elsewhere = line_of("eager", "window", 0);
+  elsewhere.refusal = "cubes are read where they lie";
+  found.steps[0].lines.push_back(elsewhere);
+  EXPECT_FALSE(advice_from(found, {}).gpus.empty()) << "LibTorch trains it";
+  EXPECT_TRUE(to_json(advice_from(found, {})).at("gpu_not_estimated").is_null());
+
+  found.steps[0].lines[1].refusal = "it does not leave out pixels";
+  const Advice refused = advice_from(found, {});
+  EXPECT_TRUE(refused.gpus.empty());
+  EXPECT_FALSE(refused.rule);
+  EXPECT_EQ(to_json(refused).at("gpu_not_estimated"), "it does not leave out pixels");
+  EXPECT_THAT(sentences_of(refused), testing::Contains(testing::HasSubstr("it does not leave out pixels")));
+
+  std::erase_if(found.steps[0].lines, [](const StepLine& line) { return line.engine == "eager"; });
+  EXPECT_THAT(advice_from(found, {}).not_estimated, testing::HasSubstr("no time"));
+  found.steps[0].works[0].nodes = 0;  // what GPUs have kernels for
+  EXPECT_FALSE(advice_from(found, {}).gpus.empty());
 }
 
 TEST(Measurements, ComeBackAsTheyWereFromAnotherProcess) {

@@ -83,6 +83,26 @@ TEST(WrittenChoice, OfAutoHeedsWhatWasJustMeasured) {
   EXPECT_EQ(as_written({.heeds_figures = false}, found).engine, "fused");
 }
 
+// Where a GPU has no kernels for a model, LibTorch takes it there if that is faster.
+TEST(WrittenChoice, OfAutoIsAGpuWithoutKernelsWhereThatIsFaster) {
+  const auto of_nodes = [](std::vector<MeasuredSteps> all) {
+    for (MeasuredSteps& each : all) each.works[0].nodes = 5;
+    return all;
+  };
+  Measurements found = measured_everywhere();
+  found.steps = of_nodes(found.steps);
+  EXPECT_EQ(as_written({}, found).device, "cuda:0");
+  EXPECT_EQ(as_written({.heeds_figures = false}, found).device, "cpu");
+  found.steps = of_nodes({steps_on("cpu", 0.01, 0.02), steps_on("cuda:0", 0.01, 0.02)});
+  EXPECT_EQ(as_written({}, found).device, "cpu");
+  EXPECT_EQ(as_written({.placement = "vram", .asks_for_gpu_memory = true}, found).device, "cuda:0");
+  // Steps that were not measured tell nothing; then the settings do.
+  found.steps.clear();
+  EXPECT_EQ(as_written({}, found).device, "cuda:0");
+  found.lacks_kernels = true;
+  EXPECT_EQ(as_written({}, found).device, "cpu");
+}
+
 TEST(WrittenChoice, KeepsAGpuOfWhichAnotherOfItsKindWasMeasured) {
   EXPECT_EQ(as_written({.device = "cuda:1"}).device, "cuda:1");
   EXPECT_EQ(as_written({.device = "cuda"}).device, "cuda:0");

@@ -127,11 +127,14 @@ TEST_F(NodeFrame, LearnsTheSameFromCubesThatAreBroughtBatchByBatch) {
   expect_equal(brought->state(), whole->state());
 }
 
-TEST_F(NodeFrame, RefusesCubesInOrdinaryMemoryUnlessTheyAreBrought) {
+TEST_F(NodeFrame, RefusesCubesInOrdinaryMemoryUnlessTheyAreOrWillBeBrought) {
   const Table table = some_cubes(8);
   EngineRequest request = request_of_graph(table, detector);
   request.device = Device::cuda(0);
   EXPECT_THAT(fused::cubes::refusal(request), testing::HasSubstr("ordinary memory"));
+  request.is_placed = false;
+  EXPECT_EQ(fused::cubes::refusal(request), "");
+  request.is_placed = true;
   request.brings_batches = true;
   EXPECT_EQ(fused::cubes::refusal(request), "");
 }

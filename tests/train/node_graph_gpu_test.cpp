@@ -1,9 +1,12 @@
 #include <cmath>
 #include <optional>
 
+#include "advise/own_cache.h"
+#include "base/files.h"
 #include "graphs_of_cubes.h"
 #include "train/engines.h"
 #include "train/fit_network.h"
+#include "train/recorded_figures.h"
 
 // Graphs of nodes over cubes, on a GPU.
 namespace stoker::test {
@@ -110,6 +113,8 @@ TEST(NodeGraphTraining, TrainsADetectorOnTheCpu) {
 
 TEST(NodeGraphTraining, TakesAGpuByItselfForWhatThatHasKernelsFor) {
   if (!any_gpu()) GTEST_SKIP() << "no GPU here";
+  const TemporaryFolder folder;
+  const OwnCache cache(folder.path());
   const Table table = some_cubes(8);
   FitRequest chain = request_for_cubes(table, spec_of_graph(detector));
   chain.config.device = "auto";
@@ -124,6 +129,26 @@ TEST(NodeGraphTraining, TakesAGpuByItselfForWhatThatHasKernelsFor) {
   const FitResult by_libtorch = fit(other, listener, StopSignal{});
   EXPECT_EQ(by_libtorch.device, "cuda:0");
   EXPECT_EQ(by_libtorch.engine, "eager");
+}
+
+// Behind `stoker advise`, which leaves such figures.
+TEST(NodeGraphTraining, TakesAGpuByItselfWhereLibTorchIsOnRecordAsFaster) {
+  if (!any_gpu()) GTEST_SKIP() << "no GPU here";
+  const TemporaryFolder folder;
+  const OwnCache cache(folder.path());
+  const Table table = some_cubes(8);
+  FitRequest request = request_for_cubes(table, spec_of_graph(trained_detector));
+  request.config.device = "auto";
+  const PreparedData data = prepare(table, nullptr, request.preparation,
+                                    form_of(family_of(request.spec), request.spec.settings), no_notes());
+  record_figures(figures_key(request_without_rows(request.spec, data, Device::cuda(0), request.config)),
+                 std::vector<StepFigures>{{"cpu", cpu_model(), "fused", 1, 0},
+                                          {"cuda:0", list_devices().devices.at(1).model, "eager", 1e-3, 0}});
+  RecordingListener listener;
+  const FitResult result = fit(request, listener, StopSignal{});
+  EXPECT_EQ(result.device, "cuda:0");
+  EXPECT_EQ(result.engine, "eager");
+  EXPECT_THAT(listener.infos, Contains(HasSubstr("as measured on this machine")));
 }
 
 TEST(NodeGraphTraining, LearnsOnAGpuWhatItLearnsOnTheCpu) {

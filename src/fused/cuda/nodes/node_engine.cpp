@@ -5,8 +5,6 @@
 #include <set>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "data/cube_rows.h"
 #include "fused/cpu/nodes/node_engine.h"
 #include "fused/cuda/device_memory.h"
@@ -17,27 +15,10 @@
 namespace stoker::fused::cubes {
 namespace {
 
-using stoker::nodes::FusedChain;
 using stoker::nodes::FusedStep;
-using stoker::nodes::IsTrained;
-using stoker::nodes::NodeGraph;
-using stoker::nodes::NodeNetwork;
 using stoker::nodes::PixelsOfBatch;
 using stoker::nodes::Stage;
 using stoker::nodes::States;
-
-std::string problem_of_stage(const NodeNetwork& network, const States& states, std::int64_t channels,
-                             Stage stage) {
-  const NodeGraph graph = part_with_losses(network.graph, stage);
-  if (graph.nodes.empty()) return "";
-  const IsTrained is_trained = [&](std::string_view node) { return network.is_trained(node); };
-  const auto chain = find_fused_chain(graph, states, is_trained, stage);
-  if (!chain) return stoker::nodes::no_gpu_for_graph;
-  const Array& inverse = find_array(states.at(graph.nodes[chain->detector].name), "cov_inv");
-  if (kernels::fits_quadratic_cuda(channels, inverse.dimension(0))) return "";
-  return fmt::format("{} channels and {} scores of each pixel are more than its kernel has room for",
-                     channels, inverse.dimension(0));
-}
 
 // What is trained is small and stays with the host; of a step, its matrix goes to the GPU and its sums come
 // back.
@@ -116,19 +97,6 @@ class NodeEngineOnGpu final : public fused_cpu::NodeEngine {
 };
 
 }  // namespace
-
-std::string refusal(const EngineRequest& request) {
-  if (std::string problem = fused_cpu::node_refusal(request); !problem.empty()) return problem;
-  const NodeNetwork network = stoker::nodes::node_network(request.network);
-  if (network.bad_pixels != kernels::BadPixels::refuse) return stoker::nodes::no_gpu_for_bad_pixels;
-  if (request.training.find(masks_in_dataset) == nullptr) return stoker::nodes::no_gpu_for_graph;
-  const std::int64_t channels = request.training.find(cubes_in_dataset)->row_shape().back();
-  const States states = network.states(request.initial_parameters);
-  std::string problem = problem_of_stage(network, states, channels, Stage::train);
-  if (problem.empty() && request.validation.rows() > 0)
-    problem = problem_of_stage(network, states, channels, Stage::val);
-  return problem;
-}
 
 std::unique_ptr<Engine> make_engine(const EngineRequest& request) {
   return std::make_unique<NodeEngineOnGpu>(request);
