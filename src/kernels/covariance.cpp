@@ -96,6 +96,10 @@ class CovarianceStretch {
       pixels = kept_.as<float>().data();
       if (rows > 0 && !pack(pixels, rows)) refuse_too_large();
     }
+    if (work_.mask == nullptr) {
+      block_.ahead = work_.values + last * work_.columns;
+      block_.ahead_count = std::min(rows_, work_.rows - last) * work_.columns;
+    }
     if (rows > 0) merge_block(rows);
   }
 

@@ -22,6 +22,9 @@ struct CovarianceBlock {
   float* sums = nullptr;         // [channels] of shifted values
   float* seen = nullptr;         // room for 12 * (channels + 3) values, aligned to 64 bytes
   double* products = nullptr;    // [channels, channels] of shifted values; the upper triangle
+  // Values that will be packed next, which are fetched while products are computed; null: none.
+  const float* ahead = nullptr;
+  std::int64_t ahead_count = 0;
 
   // Rows and the zeros behind them.
   std::int64_t filled() const { return (rows + covariance_lanes - 1) / covariance_lanes * covariance_lanes; }

@@ -75,15 +75,57 @@ STOKER_INLINE float sum_of(V value) {
   return value[0];
 }
 
+#if defined(__AVX512F__)
+STOKER_INLINE __m512 added_halves(__m512 a, __m512 b) {
+  return _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x44), _mm512_shuffle_f32x4(a, b, 0xEE));
+}
+STOKER_INLINE __m512 added_quarters(__m512 a, __m512 b) {
+  return _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xDD));
+}
+STOKER_INLINE __m512 added_pairs(__m512 a, __m512 b) {
+  return _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+}
+// The sums of as many vectors as one has lanes, each added up as sum_of does.
+STOKER_INLINE void sums_of_vectors(const V* values, float* to) {
+  __m512 v[16];
+  for (int i = 0; i < 16; ++i) v[i] = reinterpret_cast<__m512>(values[i]);
+  for (int i = 0; i < 8; ++i) v[i] = added_halves(v[i], v[i + 8]);
+  for (int i = 0; i < 4; ++i) v[i] = added_quarters(v[i], v[i + 4]);
+  for (int i = 0; i < 2; ++i) v[i] = added_pairs(v[i], v[i + 2]);
+  v[0] = added_pairs(v[0], v[1]);
+  _mm512_storeu_ps(to, _mm512_shuffle_f32x4(v[0], v[0], 0xD8));
+}
+#elif defined(__AVX2__)
+STOKER_INLINE __m256 added_halves(__m256 a, __m256 b) {
+  return _mm256_add_ps(_mm256_permute2f128_ps(a, b, 0x20), _mm256_permute2f128_ps(a, b, 0x31));
+}
+STOKER_INLINE __m256 added_pairs(__m256 a, __m256 b) {
+  return _mm256_add_ps(_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
+}
+STOKER_INLINE void sums_of_vectors(const V* values, float* to) {
+  __m256 v[8];
+  for (int i = 0; i < 8; ++i) v[i] = reinterpret_cast<__m256>(values[i]);
+  for (int i = 0; i < 4; ++i) v[i] = added_halves(v[i], v[i + 4]);
+  for (int i = 0; i < 2; ++i) v[i] = added_pairs(v[i], v[i + 2]);
+  _mm256_storeu_ps(to, added_pairs(v[0], v[1]));
+}
+#else
+STOKER_INLINE void sums_of_vectors(const V* values, float* to) {
+  for (int i = 0; i < lanes; ++i) to[i] = sum_of(values[i]);
+}
+#endif
+
 // Four channels of one row to each part of four lanes: rows `row`, row + 4, row + 8 …
 STOKER_INLINE V load_parts(const float* from, std::int64_t channels) {
-#if defined(__AVX512F__) || defined(__AVX2__)
-  V value{};
-  for (int part = 0; part < lanes / 4; ++part) {
-    const Four four = *reinterpret_cast<const FourAnywhere*>(from + part * 4 * channels);
-    for (int i = 0; i < 4; ++i) value[4 * part + i] = four[i];
-  }
-  return value;
+#if defined(__AVX512F__)
+  const __m128 last = _mm_loadu_ps(from + 12 * channels);
+  __m512 value = _mm512_castps128_ps512(_mm_loadu_ps(from));
+  value = _mm512_insertf32x4(value, _mm_loadu_ps(from + 4 * channels), 1);
+  value = _mm512_insertf32x4(value, _mm_loadu_ps(from + 8 * channels), 2);
+  return reinterpret_cast<V>(_mm512_insertf32x4(value, last, 3));
+#elif defined(__AVX2__)
+  const __m256 first = _mm256_castps128_ps256(_mm_loadu_ps(from));
+  return reinterpret_cast<V>(_mm256_insertf128_ps(first, _mm_loadu_ps(from + 4 * channels), 1));
 #else
   (void)channels;
   return *reinterpret_cast<const FourAnywhere*>(from);
@@ -91,9 +133,13 @@ STOKER_INLINE V load_parts(const float* from, std::int64_t channels) {
 }
 
 STOKER_INLINE V repeated(const float* from) {
-  V value{};
-  for (int i = 0; i < lanes; ++i) value[i] = from[i % 4];
-  return value;
+#if defined(__AVX512F__)
+  return reinterpret_cast<V>(_mm512_broadcast_f32x4(_mm_loadu_ps(from)));
+#elif defined(__AVX2__)
+  return reinterpret_cast<V>(_mm256_broadcast_ps(reinterpret_cast<const __m128*>(from)));
+#else
+  return *reinterpret_cast<const FourAnywhere*>(from);
+#endif
 }
 
 // Within each part of four lanes: rows become columns.
@@ -186,7 +232,7 @@ STOKER_INLINE void pack_four(const CovarianceBlock& block, std::int64_t channel,
 // Few rows at a time, so that they are still in the first cache when their last channels are read. The last
 // four channels may overlap those before.
 void pack_block(const CovarianceBlock& block) {
-  constexpr std::int64_t at_once = 64;
+  constexpr std::int64_t at_once = 128;
   const std::int64_t whole = block.channels < 4 ? 0 : block.rows - block.rows % lanes;
   const std::int64_t fours = whole > 0 ? (block.channels + 3) / 4 : 0;
   Seen* seen = reinterpret_cast<Seen*>(block.seen);
@@ -213,14 +259,22 @@ void pack_block(const CovarianceBlock& block) {
   }
 }
 
+// What a tile fetches of the values ahead, spread evenly over its vectors, so that memory is busy meanwhile.
+struct Fetch {
+  const float* from;
+  std::int64_t step;
+};
+
 // Products of `Left` channels with `Right` others; of a tile on the diagonal, those at or behind it.
 template <int Left, int Right, bool OnDiagonal>
-STOKER_INLINE void multiply_tile(const CovarianceBlock& block, std::int64_t left, std::int64_t right) {
+STOKER_INLINE void multiply_tile(const CovarianceBlock& block, std::int64_t left, std::int64_t right,
+                                 Fetch fetch) {
   const float* a = block.packed + left * block.stride;
   const float* b = block.packed + right * block.stride;
   const std::int64_t filled = block.filled();
   V sums[Left][Right] = {};
-  for (std::int64_t row = 0; row < filled; row += lanes) {
+  for (std::int64_t row = 0; row < filled; row += lanes, fetch.from += fetch.step) {
+    if constexpr (lanes >= 8) __builtin_prefetch(fetch.from);
     V of_left[Left];
     for (int i = 0; i < Left; ++i) of_left[i] = load(a + i * block.stride + row);
     for (int j = 0; j < Right; ++j) {
@@ -228,30 +282,46 @@ STOKER_INLINE void multiply_tile(const CovarianceBlock& block, std::int64_t left
       for (int i = 0; i < (OnDiagonal ? j + 1 : Left); ++i) sums[i][j] += of_left[i] * of_right;
     }
   }
+  // One behind the other, with nothing behind the last.
+  constexpr int count = OnDiagonal ? Left * (Left + 1) / 2 : Left * Right;
+  constexpr int groups = (count + lanes - 1) / lanes;
+  V all[groups * lanes] = {};
+  float added[groups * lanes];
+  int next = 0;
+  for (int i = 0; i < Left; ++i)
+    for (int j = OnDiagonal ? i : 0; j < Right; ++j) all[next++] = sums[i][j];
+  for (int group = 0; group < groups; ++group) sums_of_vectors(all + group * lanes, added + group * lanes);
+  next = 0;
   for (int i = 0; i < Left; ++i)
     for (int j = OnDiagonal ? i : 0; j < Right; ++j)
-      block.products[(left + i) * block.channels + right + j] = static_cast<double>(sum_of(sums[i][j]));
+      block.products[(left + i) * block.channels + right + j] = static_cast<double>(added[next++]);
 }
 
 // The channels behind the last whole tile, with all before them and with each other.
 template <int Rest>
-STOKER_INLINE void multiply_rest(const CovarianceBlock& block, std::int64_t whole) {
+STOKER_INLINE void multiply_rest(const CovarianceBlock& block, std::int64_t whole, Fetch nothing) {
   if constexpr (Rest > 0) {
-    if (block.channels - whole != Rest) return multiply_rest<Rest - 1>(block, whole);
+    if (block.channels - whole != Rest) return multiply_rest<Rest - 1>(block, whole, nothing);
     for (std::int64_t left = 0; left < whole; left += tile)
-      multiply_tile<tile, Rest, false>(block, left, whole);
-    multiply_tile<Rest, Rest, true>(block, whole, whole);
+      multiply_tile<tile, Rest, false>(block, left, whole, nothing);
+    multiply_tile<Rest, Rest, true>(block, whole, whole, nothing);
   }
 }
 
 void multiply_block(const CovarianceBlock& block) {
   const std::int64_t whole = block.channels - block.channels % tile;
+  const std::int64_t vectors = whole / tile * (whole / tile + 1) / 2 * (block.filled() / lanes);
+  Fetch fetch{block.packed, 0};
+  if (block.ahead != nullptr && vectors > 0)
+    fetch = {block.ahead, (block.ahead_count + vectors - 1) / vectors};
+  const std::int64_t of_tile = fetch.step * (block.filled() / lanes);
   for (std::int64_t left = 0; left < whole; left += tile) {
-    multiply_tile<tile, tile, true>(block, left, left);
-    for (std::int64_t right = left + tile; right < whole; right += tile)
-      multiply_tile<tile, tile, false>(block, left, right);
+    multiply_tile<tile, tile, true>(block, left, left, fetch);
+    fetch.from += of_tile;
+    for (std::int64_t right = left + tile; right < whole; right += tile, fetch.from += of_tile)
+      multiply_tile<tile, tile, false>(block, left, right, fetch);
   }
-  multiply_rest<tile - 1>(block, whole);
+  multiply_rest<tile - 1>(block, whole, {block.packed, 0});
 }
 
 // Of sixteen rows, `Outputs` sums over the channels.
@@ -287,7 +357,7 @@ void project_block(const CovarianceBlock& block, const float* matrix, std::int64
 template <int Left>
 STOKER_INLINE void multiply_with_all(const CovarianceBlock& block, std::int64_t left, std::int64_t first) {
   for (std::int64_t right = first; right < block.channels; right += 5)
-    multiply_tile<Left, 5, false>(block, left, right);
+    multiply_tile<Left, 5, false>(block, left, right, {block.packed, 0});
 }
 
 void multiply_between_block(const CovarianceBlock& block, std::int64_t first) {
