@@ -106,7 +106,7 @@ void refuse_odd_cubes(const Table& table, const std::string& purpose) {
   if (odd.empty()) return;
   const bool are_nan =
       std::ranges::all_of(odd, [](const OddCube& each) { return each.infinite_pixels == 0; });
-  refuse("{}. bad_pixels: leave_out of the model goes without such pixels{}",
+  refuse("{}. A model trained with bad_pixels: leave_out goes without such pixels{}",
          told_odd(odd, table.rows(), purpose),
          are_nan ? "; a card data_filter with where: [nan_pixels = 0] goes without such cubes" : "");
 }

@@ -111,6 +111,18 @@ std::vector<double> wavelengths_among(const std::vector<StoredArray>& arrays, st
   return {};
 }
 
+// Which would else be missed without a word.
+void tell_of_odd_wavelengths(const std::vector<StoredArray>& arrays, std::int64_t channels,
+                             const FoundCube& like, FoundCubes& found) {
+  for (const StoredArray& each : arrays)
+    if (is_called(each, {"wavelength", "wavelengths"}) && each.shape != Shape{channels})
+      found.remarks.push_back(fmt::format(
+          "{}: the array '{}' has the shape {} and not a number for each of the {}, so that it is "
+          "not used",
+          like.shown, printable(each.name), shape_text(each.shape),
+          counted(static_cast<std::uint64_t>(channels), "channel")));
+}
+
 // The cubes of one array, and how many they are.
 void add_cubes_of_array(const StoredArray& given, const FoundCube& like, FoundCubes& found) {
   constexpr std::int64_t most_cubes = 10'000'000;
@@ -142,7 +154,10 @@ void add_named_arrays(const std::vector<StoredArray>& arrays, const std::vector<
     FoundCube cube = like;
     if (chosen.size() > 1) cube.name = fmt::format("{}/{}", like.name, each.name);
     cube.shown = fmt::format("{}: the array '{}'", like.shown, printable(each.name));
-    if (each.shape.size() >= 3) cube.wavelengths = wavelengths_among(arrays, each.shape.back());
+    if (each.shape.size() >= 3) {
+      cube.wavelengths = wavelengths_among(arrays, each.shape.back());
+      if (cube.wavelengths.empty()) tell_of_odd_wavelengths(arrays, each.shape.back(), like, found);
+    }
     add_cubes_of_array(each, cube, found);
   }
   for (const StoredArray& each : arrays)
@@ -196,6 +211,13 @@ void add_envi(const FoundCube& like, const SourceConfig& config, FoundCubes& fou
   added.file = cube.data_file;
   found.files.back() = cube.header_file;
   found.files.push_back(cube.data_file);
+  const Shape& shape = cube.array.shape;
+  if (const std::int64_t wanted = shape[0] * shape[1] * shape[2]; wanted < cube.stored_numbers)
+    found.remarks.push_back(fmt::format(
+        "{}: the header asks for {} numbers, but {} has {}; a wrong size in the header mixes them up",
+        like.shown, human_count(static_cast<std::uint64_t>(wanted)),
+        printable(cube.data_file.filename().string()),
+        human_count(static_cast<std::uint64_t>(cube.stored_numbers))));
   if (!cube.header.wavelength_note.empty())
     found.remarks.push_back(fmt::format("{}: {}", like.shown, cube.header.wavelength_note));
   if (cube.header.scale_factor && *cube.header.scale_factor != 1)

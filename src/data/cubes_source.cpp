@@ -139,14 +139,15 @@ void CubesReader::tell_of(const Cubes& cubes, const Notes& notes) const {
     without_mask += each.has_mask ? 0 : 1;
   }
   if (nan_pixels > 0)
-    notes(Severity::warning, fmt::format("{} in {} {} a value that is NaN; they are kept",
-                                         counted(static_cast<std::uint64_t>(nan_pixels), "pixel"),
-                                         counted(with_nan, "cube"), nan_pixels == 1 ? "has" : "have"));
+    notes(Severity::warning,
+          fmt::format("{} in {} {} a value that is NaN; {} kept",
+                      counted(static_cast<std::uint64_t>(nan_pixels), "pixel"), counted(with_nan, "cube"),
+                      nan_pixels == 1 ? "has" : "have", nan_pixels == 1 ? "it is" : "they are"));
   if (infinite_pixels > 0)
     notes(Severity::warning,
-          fmt::format("{} {} a value that is infinite, or too large for 32 bits; they are kept",
+          fmt::format("{} {} a value that is infinite, or too large for 32 bits; {} kept",
                       counted(static_cast<std::uint64_t>(infinite_pixels), "pixel"),
-                      infinite_pixels == 1 ? "has" : "have"));
+                      infinite_pixels == 1 ? "has" : "have", infinite_pixels == 1 ? "it is" : "they are"));
   if (cubes.has_masks() && without_mask > 0)
     notes(Severity::warning, fmt::format("{} of {} have no mask: nothing in them counts as marked",
                                          human_count(without_mask), counted(cubes.facts.size(), "cube")));

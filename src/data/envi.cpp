@@ -174,8 +174,9 @@ EnviCube envi_cube(const fs::path& file, CubeProcessing processing, const std::s
   if (error) refuse("{} cannot be read: {}", printable(cube.data_file.string()), error.message());
   const std::int64_t left = bytes - std::min(bytes, header.header_offset);
   const Shape shape{header.lines, header.samples, header.bands};
+  cube.stored_numbers = left / static_cast<std::int64_t>(size_of(header.type));
   size_of_shape(
-      shape, left / static_cast<std::int64_t>(size_of(header.type)),
+      shape, cube.stored_numbers,
       fmt::format("{} (its numbers lie in {})", shown, printable(cube.data_file.filename().string())));
   const double divisor = processing == CubeProcessing::reflectance ? header.scale_factor.value_or(1) : 1;
   const StoredNumbers numbers{cube.data_file, header.header_offset, header.type, header.is_big_endian};

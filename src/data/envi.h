@@ -46,6 +46,7 @@ struct EnviCube {
   EnviHeader header;
   std::filesystem::path header_file;
   std::filesystem::path data_file;
+  std::int64_t stored_numbers = 0;  // in that file, which may be more than the header asks for
 };
 // Of the path of its header or of its numbers; the other is found beside it.
 EnviCube envi_cube(const std::filesystem::path& file, CubeProcessing processing, const std::string& shown);

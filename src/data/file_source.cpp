@@ -54,7 +54,9 @@ void refuse_unless_file(const fs::path& file) {
   if (error) refuse("'{}' cannot be read: {}", file.string(), error.message());
   if (status.type() != fs::file_type::regular)
     refuse("'{}' is not a file{}", file.string(),
-           status.type() == fs::file_type::directory ? "; a folder of cubes is read by source: cubes" : "");
+           status.type() == fs::file_type::directory
+               ? "; a folder of cubes is read by source: cubes, on the command line as cubes:PATH"
+               : "");
   if (!std::ifstream(file, std::ios::binary))
     refuse("'{}' cannot be opened: {}", file.string(), std::strerror(errno));
   if (fs::file_size(file, error) == 0) refuse("'{}' is empty", file.string());

@@ -1,5 +1,8 @@
+#include <algorithm>
+#include <array>
 #include <iterator>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include <fmt/compile.h>
@@ -46,6 +49,15 @@ std::string add_outline(const std::string& marks, const CubeImage& image, const 
   return fmt::format(", '{}.txt' using 1:2 with lines linewidth 1.6 linecolor rgb ", name);
 }
 
+// Where a pixel is drawn along a side of so many: gnuplot draws nothing of a single line, so that it is given
+// two halves.
+std::span<const double> halves_of(std::int64_t side) {
+  static constexpr std::array whole{0.0};
+  static constexpr std::array halves{-0.25, 0.25};
+  if (side == 1) return halves;
+  return whole;
+}
+
 std::string colours_file(const CubeImage& image) {
   const std::string bytes = bytes_of_base64(image.colours);
   std::string data;
@@ -53,9 +65,13 @@ std::string colours_file(const CubeImage& image) {
     const auto colour = [&](std::size_t at) {
       return static_cast<int>(static_cast<unsigned char>(bytes[3 * i + at]));
     };
-    fmt::format_to(std::back_inserter(data), FMT_COMPILE("{} {} {} {} {}\n"),
-                   i % static_cast<std::size_t>(image.width), i / static_cast<std::size_t>(image.width),
-                   colour(0), colour(1), colour(2));
+    const std::size_t x = i % static_cast<std::size_t>(image.width);
+    const std::size_t y = i / static_cast<std::size_t>(image.width);
+    for (const double up : halves_of(image.height))
+      for (const double aside : halves_of(image.width))
+        fmt::format_to(std::back_inserter(data), FMT_COMPILE("{} {} {} {} {}\n"),
+                       static_cast<double>(x) + aside, static_cast<double>(y) + up, colour(0), colour(1),
+                       colour(2));
   }
   return data;
 }
@@ -66,11 +82,31 @@ std::string scores_file(const CubeImage& image) {
   std::vector<float> scores;
   for (const char each : bytes) {
     const auto byte = static_cast<unsigned char>(each);
-    scores.push_back(
+    const float score =
         byte == 0 ? std::numeric_limits<float>::quiet_NaN()
-                  : static_cast<float>(image.lowest + (image.highest - image.lowest) * (byte - 1) / 254.0));
+                  : static_cast<float>(image.lowest + (image.highest - image.lowest) * (byte - 1) / 254.0);
+    scores.insert(scores.end(), halves_of(image.width).size(), score);
+  }
+  if (image.height == 1) {
+    const std::vector<float> line = scores;
+    scores.insert(scores.end(), line.begin(), line.end());
   }
   return {reinterpret_cast<const char*>(scores.data()), scores.size() * sizeof(float)};
+}
+
+// In the middle of its half, whatever its shape: gnuplot would put it into a corner.
+std::string margins_around(const CubeImage& image, double left, double right) {
+  constexpr double bottom = 0.12, top = 0.86;
+  constexpr double canvas_width_to_height = 1.5;
+  const double ratio = stretch_of_pixels(image.height, image.width) * static_cast<double>(image.height) /
+                       static_cast<double>(image.width);
+  const double width = std::min(right - left, (top - bottom) / canvas_width_to_height / ratio);
+  const double height = width * canvas_width_to_height * ratio;
+  const double x = (left + right - width) / 2, y = (bottom + top - height) / 2;
+  return fmt::format(
+      "set lmargin at screen {:.6g}\nset rmargin at screen {:.6g}\nset bmargin at screen {:.6g}\n"
+      "set tmargin at screen {:.6g}\n",
+      x, x + width, y, y + height);
 }
 
 }  // namespace
@@ -94,22 +130,26 @@ GnuplotPicture cube_picture(const CubeView& view) {
   picture.commands = fmt::format(
       "set multiplot title {} font ',18' noenhanced\nunset grid\nunset border\nunset tics\n"
       "set size ratio {:.9g}\nset xrange [-0.5:{}]\nset yrange [{}:-0.5]\n"
-      "set key at screen 0.245, screen 0.06 center horizontal\nset title font ',14'\n"
-      "set tmargin at screen 0.86\nset bmargin at screen 0.12\n",
+      "set key at screen 0.245, screen 0.06 center horizontal\nset title font ',14'\n",
       gnuplot_text(view.reason.empty() ? view.name : fmt::format("{}: {}", view.name, view.reason), 100),
       -stretch_of_pixels(image.height, image.width), static_cast<double>(image.width) - 0.5,
       static_cast<double>(image.height) - 0.5);
   picture.commands += fmt::format(
-      "set lmargin at screen 0.03\nset rmargin at screen 0.46\n"
-      "set title {}\nplot 'colours.txt' using 1:2:3:4:5 with rgbimage notitle{}{}\n",
-      gnuplot_text(words_of_colours(view)), outlined(actual, "#facc15", "title 'marked'"),
-      outlined(found, "#22d3ee", "title 'found'"));
+      "{}set title {}\nplot 'colours.txt' using 1:2:3:4:5 with rgbimage notitle{}{}\n",
+      margins_around(image, 0.03, 0.46), gnuplot_text(words_of_colours(view)),
+      outlined(found, "#22d3ee", "title 'found'"), outlined(actual, "#facc15", "dashtype 2 title 'marked'"));
   const double high = image.highest > image.lowest ? image.highest : image.lowest + 1;
+  const std::span<const double> across = halves_of(image.width), down = halves_of(image.height);
   picture.commands += fmt::format(
-      "set lmargin at screen 0.5\nset rmargin at screen 0.93\nunset key\n"
-      "{}set cbrange [{:.9g}:{:.9g}]\nset cbtics textcolor rgb '#465064' font ',12'\nset title 'scores'\n"
-      "plot 'scores.bin' binary array=({},{}) format='%float32' with image notitle{}\nunset multiplot\n",
-      heat_palette, image.lowest, high, image.width, image.height, outlined(actual, "#ffffff", "notitle"));
+      "{}unset key\n{}set colorbox user origin screen 0.935,0.25 size screen 0.012,0.5\n"
+      "set cbrange [{:.9g}:{:.9g}]\nset cbtics textcolor rgb '#465064' font ',10'\nset format cb '%g'\n"
+      "set title 'scores'\n"
+      "plot 'scores.bin' binary array=({},{}) dx={:.9g} dy={:.9g} origin=({:.9g},{:.9g}) format='%float32' "
+      "with image notitle{}\nunset multiplot\n",
+      margins_around(image, 0.49, 0.92), heat_palette, image.lowest, high, image.width * std::ssize(across),
+      image.height * std::ssize(down), 1.0 / static_cast<double>(across.size()),
+      1.0 / static_cast<double>(down.size()), across.front(), down.front(),
+      outlined(actual, "#ffffff", "notitle"));
   picture.files.emplace_back("colours.txt", colours_file(image));
   picture.files.emplace_back("scores.bin", scores_file(image));
   return picture;

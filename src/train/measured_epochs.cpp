@@ -87,9 +87,9 @@ MakeEngine measuring_epochs(MakeEngine make, const EngineRequest& request, const
   if (measured < held_back)
     notes(Severity::info,
           fmt::format(
-              "the metrics of each epoch are those of {} of the {} that are held back to watch the "
-              "training, with something marked where there are such, the same every time: more would take "
-              "over a tenth of the time",
+              "after each epoch, metrics are computed on {} of the {} held back to watch the training (the "
+              "same every time, and with something marked if possible): more would take over a tenth of "
+              "the time",
               measured, counted(static_cast<std::uint64_t>(held_back), "cube")));
   const auto cubes = std::make_shared<const CubesToMeasure>(request.network, request.validation, measured);
   return [make = std::move(make), cubes](const EngineRequest& wanted) -> std::unique_ptr<Engine> {

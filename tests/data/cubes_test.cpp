@@ -10,6 +10,7 @@
 #include "data/preparation.h"
 #include "data/split.h"
 #include "data/windows.h"
+#include "data/write_zip.h"
 
 namespace stoker {
 namespace {
@@ -287,6 +288,21 @@ TEST(Cubes, HaveTheWavelengthsThatAreSet) {
   EXPECT_THAT(refusal([&] { read_cubes(config); }), AllOf(HasSubstr("2 numbers"), HasSubstr("3 channels")));
   config.wavelengths = {450, 550, -1};
   EXPECT_THAT(refusal([&] { read_cubes(config); }), HasSubstr("-1 is not a wavelength"));
+}
+
+TEST(Cubes, SayThatWavelengthsBesideThemDoNotFit) {
+  const TestFolder folder;
+  const auto cube = folder.write("cube", float_cube("1, 2, 3", 6));
+  const auto look_beside = [&](const std::string& count) {
+    const auto numbers = folder.write("numbers", float_cube(count + ",", std::stoul(count), 450));
+    write_zip({{"cube.npy", cube}, {"wavelengths.npy", numbers}}, folder.path() / "a.npz");
+    HeardNotes heard;
+    read_cubes(cubes_at(folder.path() / "a.npz"), heard.listener());
+    return heard.info;
+  };
+  EXPECT_THAT(look_beside("3"), IsEmpty());
+  EXPECT_THAT(look_beside("2"),
+              ElementsAre(AllOf(HasSubstr("'wavelengths' has the shape 2"), HasSubstr("3 channels"))));
 }
 
 Table four_cubes(const TestFolder& folder) {

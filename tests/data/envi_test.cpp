@@ -247,6 +247,20 @@ TEST(EnviCubes, AreRefusedWhereTheirNumbersAreMissing) {
   EXPECT_THAT(refusal([&] { read_cubes(cubes_at(header)); }), HasSubstr("cut off"));
 }
 
+// More of them than its header asks for are most often a wrong size.
+TEST(EnviCubes, WithMoreNumbersThanTheirHeaderAsksForAreToldOf) {
+  const TestFolder folder;
+  folder.write("a.img", numbers_laid<std::uint16_t>("bsq"));
+  const auto header = folder.write("a.hdr", sound_header);
+  HeardNotes sound;
+  read_cubes(cubes_at(header), sound.listener());
+  EXPECT_THAT(sound.info, testing::Not(Contains(HasSubstr("asks for"))));
+  folder.write("a.hdr", replaced_in(sound_header, "lines = 2", "lines = 1"));
+  HeardNotes heard;
+  read_cubes(cubes_at(header), heard.listener());
+  EXPECT_THAT(heard.info, Contains(HasSubstr("the header asks for 12 numbers, but a.img has 24")));
+}
+
 TEST(EnviCubes, AreReflectancesByTheirFactorUnlessRawIsAskedFor) {
   const TestFolder folder;
   folder.write("a.img", numbers_laid<std::uint16_t>("bsq"));

@@ -135,6 +135,10 @@ TEST(SpectralPictures, OfOneLineAreNoSlivers) {
   const std::vector<float> values(200, 1.0F);
   const CubeView flat = view_of({1, 200, 1, values}, values, {}, "flat");
   EXPECT_THAT(cube_picture(flat).commands, HasSubstr("set size ratio -25\n"));
+  // gnuplot draws nothing of a single line: it has each pixel twice, half as high.
+  EXPECT_EQ(lines_of(file_of(cube_picture(flat), "colours.txt")), 400U);
+  EXPECT_EQ(file_of(cube_picture(flat), "scores.bin").size(), 400 * sizeof(float));
+  EXPECT_THAT(cube_picture(flat).commands, HasSubstr("array=(200,2) dx=1 dy=0.5 origin=(0,-0.25)"));
   EXPECT_THAT(cube_picture(view_of({200, 1, 1, values}, values, {}, "")).commands,
               HasSubstr("set size ratio -0.04\n"));
   EXPECT_THAT(cube_picture(SmallCube().view("")).commands, HasSubstr("set size ratio -1\n"));
