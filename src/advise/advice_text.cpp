@@ -159,6 +159,10 @@ std::string two_digits(double value) {
   return human_count(static_cast<std::uint64_t>(std::round(value / unit) * unit));
 }
 
+std::span<const Work> works_of(const Advice& advice) {
+  return advice.found.steps.empty() ? std::span<const Work>() : advice.found.steps.front().works;
+}
+
 // Those that are known, in one sentence: the table has all of them.
 std::string paying_text(const Advice& advice) {
   const GpuEstimate* fastest = nullptr;
@@ -169,7 +173,19 @@ std::string paying_text(const Advice& advice) {
     else if (fastest == nullptr || each.seconds < fastest->seconds)
       fastest = &each;
   }
-  if (fastest == nullptr) return "None of those that are known does.";
+  if (fastest == nullptr) {
+    const double host = host_seconds_of_step(works_of(advice));
+    if (host <= advice.needed.step_seconds) return "None of those that are known does.";
+    return fmt::format(
+        "None of those that are known does: there are no kernels of our own for it, and to begin the "
+        "operations of a step LibTorch takes about {} on any of them.",
+        step_text(host));
+  }
+  const std::string about_all = human_seconds(fastest->seconds);
+  if (not_paying.empty() && std::ranges::all_of(advice.gpus, [&](const GpuEstimate& each) {
+        return human_seconds(each.seconds) == about_all;
+      }))
+    return fmt::format("All of those that are known would pay, with about {} for a run.", about_all);
   const bool is_alone = std::ranges::count(advice.gpus, fastest->seconds, &GpuEstimate::seconds) == 1;
   return fmt::format(
       "Of those that are known {}, with {} for a run; {}.",
@@ -189,7 +205,7 @@ void add_gpus(const Advice& advice, std::vector<std::string>& all) {
   if (!advice.needed.is_possible)
     all.push_back(fmt::format(
         "There is no GPU here, and none would pay (an estimate): the steps take {} in all, and to get "
-        "a GPU ready takes as long.",
+        "a GPU ready takes longer than that.",
         human_seconds(advice.best.all_steps_seconds)));
   else
     all.push_back(fmt::format(

@@ -86,6 +86,12 @@ double estimated_step_seconds(const Work& work, const KnownGpu& gpu) {
                             has_kernels(work, gpu));
 }
 
+double host_seconds_of_step(std::span<const Work> works) {
+  std::int64_t nodes = 0;
+  for (const Work& work : works) nodes = std::max(nodes, work.nodes);
+  return seconds_of_node * static_cast<double>(nodes);
+}
+
 std::vector<GpuEstimate> estimate_gpus(std::span<const Work> works, double here_seconds,
                                        double loop_seconds) {
   std::vector<GpuEstimate> estimates;

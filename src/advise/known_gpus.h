@@ -45,6 +45,9 @@ struct NeededGpu {
 StepDemand demand_of(const Work& work);
 
 double estimated_step_seconds(const Work& work, const KnownGpu& gpu);
+// Of a step in which LibTorch goes through a graph, what the host takes to begin it, on any GPU; the longest
+// of these, 0 where there is none.
+double host_seconds_of_step(std::span<const Work> works);
 
 // `here_seconds` is the best whole run that was predicted here, `loop_seconds` what its steps take of it.
 std::vector<GpuEstimate> estimate_gpus(std::span<const Work> works, double here_seconds, double loop_seconds);

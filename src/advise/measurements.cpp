@@ -126,9 +126,9 @@ class Measuring {
   std::string told_of_whole_runs() const {
     const bool is_cut = std::ranges::all_of(
         cards_, [&](const Card* card) { return is_to_be_cut(question_.document, *card, window_); });
-    return is_cut ? ""
-                  : ". A model that is solved, one that walks forward and one with a short time_limit are "
-                    "measured whole: give more time with --seconds";
+    if (is_cut) return was_too_late_ ? ". Give more time with --seconds" : "";
+    return ". A model that is solved, one that walks forward and one with a short time_limit are "
+           "measured whole: give more time with --seconds";
   }
 
   // Before anything of ours adds to it.
@@ -163,6 +163,7 @@ class Measuring {
 
   void leave_out(const std::string& what, const Error& error) {
     if (error.code() == ExitCode::interrupted) throw error;
+    was_too_late_ = was_too_late_ || dynamic_cast<const OutOfTime*>(&error) != nullptr;
     if (dynamic_cast<const OutOfTime*>(&error) != nullptr)
       found_.left_out.push_back(
           fmt::format("{}: not done within the {:.0f} s that measuring may take", what, question_.seconds));
@@ -314,6 +315,7 @@ class Measuring {
   TemporaryFolder folder_;
   Measurements found_;
   double window_ = 1;
+  bool was_too_late_ = false;
   double load_seconds_ = 0;  // the longest that a run took to read the rows
 };
 

@@ -224,7 +224,8 @@ std::vector<Change> changes_of(const Measurements& found, const Prediction& way,
     if (each.is_as_written && each.engine == way.engine && each.placement == way.placement &&
         each.refusal.empty())
       base = &each;
-  if (base == nullptr || base->step_seconds <= 0) return {};
+  constexpr double no_step = 1e-7;  // nothing is trained by gradients in one that is as short
+  if (base == nullptr || base->step_seconds < no_step) return {};
   const auto steps_with = [&](std::int64_t batch) { return (work.rows + batch - 1) / batch; };
   std::vector<Change> changes;
   for (const StepLine& each : steps->lines) {

@@ -121,9 +121,10 @@ DeviceChoice device_without_kernels(const FitRequest& request, const PreparedDat
                         {}};
   };
   if (request.resume) {
+    const std::optional<Device> before = device_to_go_on_with(request, gpu.device);
+    if (before && before->is_cuda()) return {*before, "", {}};
     // The steps of a checkpoint that names no device were taken before GPUs took such networks.
-    const Device before = device_to_go_on_with(request, gpu.device).value_or(Device::cpu());
-    return before.is_cuda() ? DeviceChoice{before, "", {}} : on_cpu("it began on the CPU");
+    return on_cpu(before ? "it began on the CPU" : why);
   }
   if (asks_for_gpu_memory(request.config.placement)) return {gpu.device, "", {}};
   if (!request.heeds_figures || request.spec.training.batch_size == automatic_batch ||

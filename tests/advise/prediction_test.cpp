@@ -149,6 +149,15 @@ TEST(Advice, KeepsWhatIsWrittenWhereItIsAsFast) {
   EXPECT_EQ(advice.times_as_written(), 1);
 }
 
+// What a short measurement finds between them is what else the machine did meanwhile.
+TEST(Advice, LeavesRowsWhereTheyLieOnACpu) {
+  Measurements found = measured_on_cpu();
+  found.steps[0].lines[2].step_seconds = 0.001;  // window
+  EXPECT_LT(way_with(predictions_of(found), "fused", "window").seconds,
+            0.8 * way_with(predictions_of(found), "fused", "host").seconds);
+  EXPECT_EQ(advice_from(found, {}).best.placement, "host");
+}
+
 TEST(Advice, SaysHowMuchSlowerADocumentIsAsWritten) {
   const Advice advice = advice_from(measured_on_cpu(), {"cpu", "eager", "auto"});
   EXPECT_EQ(advice.best.engine, "fused");
