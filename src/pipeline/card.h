@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -26,6 +27,12 @@ struct Outside {
   bool is_known = false;         // from before, and nothing was fetched
   // To be told at every run, even where the output is kept from before.
   std::vector<std::string> warnings = {};
+};
+
+// Of the cubes of a source, before their numbers are read.
+struct KnownCubes {
+  std::int64_t channels = -1;
+  std::vector<double> wavelengths;  // none where nobody told
 };
 
 // All that a card sees while it runs.
@@ -102,6 +109,9 @@ struct CardType {
   // known not to be there. Without a folder of the document, files are not looked at.
   std::optional<std::vector<std::string>> (*columns_of_source)(
       const config::Value& config, const std::filesystem::path* document_folder) = nullptr;
+  // For such a card: the cubes that it reads, where that is known without reading their numbers.
+  std::optional<KnownCubes> (*cubes_of_source)(const config::Value& config,
+                                               const std::filesystem::path* document_folder) = nullptr;
   // For a card that passes rows on: what they carry from there on, such as the column of their groups.
   void (*mark_rows)(const config::Value& config, Table& rows) = nullptr;
   // For a card that passes on some of its rows: its settings with which they are all to be trained on.

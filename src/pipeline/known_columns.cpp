@@ -12,6 +12,7 @@
 #include "data/cube_rows.h"
 #include "data/cubes.h"
 #include "data/filter.h"
+#include "model/nodes/node_network.h"
 #include "pipeline/card.h"
 #include "pipeline/training_card.h"
 #include "predict/cube_scores.h"
@@ -92,6 +93,32 @@ class NamesOfDocument {
     }
   }
 
+  // It was read before anybody knew the cubes that it is for.
+  void check_graph(const Card& card) {
+    if (!learns_from_masks(card)) return;
+    const ModelSpec spec = *spec_to_train(document_, card);
+    const std::optional<KnownCubes> cubes = cubes_before(card);
+    if (!cubes || spec.family != nodes::node_graph_family) return;
+    const Card& definition = card_named(document_, model_to_train(card).card);
+    config::Diagnostics diagnostics("");
+    nodes::read_node_graph(spec.settings, {-1, -1, cubes->channels, cubes->wavelengths},
+                           fmt::format("cards.{}.config", definition.id), diagnostics);
+    for (config::Diagnostic each : diagnostics.found()) {
+      if (each.line == 0) each.line = definition.line;
+      known_.no_columns.push_back(std::move(each));
+    }
+  }
+
+  // Those of the source whose rows come to a card, through others that pass them on.
+  std::optional<KnownCubes> cubes_before(const Card& card) const {
+    if (card.kind->cubes_of_source != nullptr)
+      return card.kind->cubes_of_source(card.config,
+                                        files_ == FilesOfSources::looked_at ? &document_.folder : nullptr);
+    const Connection* connection = only_table_of(card);
+    if (connection == nullptr) return std::nullopt;
+    return cubes_before(card_named(document_, connection->card));
+  }
+
   bool measures_cubes(const Card& card) const {
     const Input* model = input_of_type(*card.kind, PortType::model);
     if (model == nullptr || input_of_rows(*card.kind, Rows::tested_on) == nullptr) return false;
@@ -129,6 +156,7 @@ class NamesOfDocument {
   void learn_table(const Card& card, const ColumnNames& columns) {
     known_.columns[card.id] = columns;
     check_masks(card, columns);
+    check_graph(card);
     for (const std::string& setting : card.kind->column_settings) {
       if (setting == "target_column" && learns_from_masks(card)) continue;
       for (const std::string& name : texts_in(card.config.find(setting))) check(card, setting, name, columns);

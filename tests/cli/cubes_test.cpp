@@ -272,6 +272,29 @@ TEST(CubesWithoutMasks, AreRefusedBeforeTheTrainingWhereAGraphReadsMasks) {
   }
 }
 
+// Which headers tell before a number is read.
+TEST(GraphsOfCubes, AreCheckedWithTheChannelsAndWavelengthsOfTheirCubes) {
+  const Workplace place;
+  write_unmarked_cubes(place);
+  const std::string pca = ", { name: pca, type: TrainablePCA, settings: { n_components: COUNT } }";
+  const auto with_components = [&](const std::string& count) {
+    std::string nodes = pca;
+    nodes.replace(nodes.find("COUNT"), 5, count);
+    place.write("graph.yaml", with_nodes(unmarked_graph, nodes, ", { source: data.cube, target: pca.data }"));
+    return place.stoker({"validate", "graph.yaml"});
+  };
+  EXPECT_EQ(with_components("2").code, 0);
+  const Finished more = with_components("3");
+  EXPECT_EQ(more.code, 2);
+  EXPECT_THAT(more.errors, AllOf(HasSubstr("graph.yaml:"), HasSubstr("cards.model.config.nodes"),
+                                 HasSubstr("n_components is 3, but only 2 channels come in")));
+  place.write("graph.yaml", with_nodes(unmarked_graph, ", { name: logit, type: ScoreToLogit }",
+                                       ", { source: data.cube, target: logit.scores }"));
+  const Finished unfit = place.stoker({"validate", "graph.yaml"});
+  EXPECT_EQ(unfit.code, 2);
+  EXPECT_THAT(unfit.errors, HasSubstr("any, any, any, 2]"));
+}
+
 TEST(CubesThatAreNone, EndWithExitCode2AndTheReason) {
   const Workplace place;
   write_cubes(place);

@@ -102,6 +102,26 @@ std::optional<std::vector<std::string>> columns_of_source(const config::Value& c
   return names;
 }
 
+std::optional<KnownCubes> cubes_of_source(const config::Value& config,
+                                          const std::filesystem::path* document_folder) {
+  const auto settings = settings_of<SourceConfig>(config);
+  if (settings.source == SourceKind::sample) {
+    constexpr std::int64_t few = 2;
+    const Table rows = make_sample(settings.sample_name, few, settings.sample_seed);
+    if (!rows.cubes) return std::nullopt;
+    return KnownCubes{rows.cubes->channels(), rows.cubes->wavelengths};
+  }
+  if (settings.source != SourceKind::cubes || document_folder == nullptr) return std::nullopt;
+  try {
+    const FoundCubes found = find_cubes(settings, *document_folder);
+    return KnownCubes{found.cubes.front().size(2), found.wavelengths};
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const Error&) {
+    return std::nullopt;  // which the run tells
+  }
+}
+
 std::string name_of_source(const config::Value& config) {
   return source_name(settings_of<SourceConfig>(config));
 }
@@ -160,7 +180,8 @@ CardType data_load() {
           .read_as_text = read_as_text,
           .first_rows = first_rows,
           .source_name = name_of_source,
-          .columns_of_source = columns_of_source};
+          .columns_of_source = columns_of_source,
+          .cubes_of_source = cubes_of_source};
 }
 
 }  // namespace stoker::cards
