@@ -117,8 +117,7 @@ void tell_of_odd_wavelengths(const std::vector<StoredArray>& arrays, std::int64_
   for (const StoredArray& each : arrays)
     if (is_called(each, {"wavelength", "wavelengths"}) && each.shape != Shape{channels})
       found.remarks.push_back(fmt::format(
-          "{}: the array '{}' has the shape {} and not a number for each of the {}, so that it is "
-          "not used",
+          "{}: the array '{}' has the shape {} instead of one number for each of the {}; it is not used",
           like.shown, printable(each.name), shape_text(each.shape),
           counted(static_cast<std::uint64_t>(channels), "channel")));
 }
@@ -213,11 +212,12 @@ void add_envi(const FoundCube& like, const SourceConfig& config, FoundCubes& fou
   found.files.push_back(cube.data_file);
   const Shape& shape = cube.array.shape;
   if (const std::int64_t wanted = shape[0] * shape[1] * shape[2]; wanted < cube.stored_numbers)
-    found.remarks.push_back(fmt::format(
-        "{}: the header asks for {} numbers, but {} has {}; a wrong size in the header mixes them up",
-        like.shown, human_count(static_cast<std::uint64_t>(wanted)),
-        printable(cube.data_file.filename().string()),
-        human_count(static_cast<std::uint64_t>(cube.stored_numbers))));
+    found.remarks.push_back(
+        fmt::format("{}: the header asks for {} numbers, but {} has {}; if a size in the header is wrong, "
+                    "pixels and channels are mixed up",
+                    like.shown, human_count(static_cast<std::uint64_t>(wanted)),
+                    printable(cube.data_file.filename().string()),
+                    human_count(static_cast<std::uint64_t>(cube.stored_numbers))));
   if (!cube.header.wavelength_note.empty())
     found.remarks.push_back(fmt::format("{}: {}", like.shown, cube.header.wavelength_note));
   if (cube.header.scale_factor && *cube.header.scale_factor != 1)

@@ -61,12 +61,11 @@ std::string cube_figure(const CubeView& view, std::size_t index) {
 std::string words_of_choice(const CubeRecord& record, std::size_t here) {
   const bool has_masks = !record.shown.empty() && !record.shown.front().mask.empty();
   std::string words = fmt::format(
-      "{} of the {} that the model was {}, and the first. These may be one and the same.", here,
-      counted(static_cast<std::uint64_t>(record.cubes), "cube"),
-      has_masks ? "measured on are shown here: the one with the most marked pixels, the one with the most "
-                  "wrong pixels"
-                : "run over are shown here, which have no masks to measure it by: the one in which most was "
-                  "found, the one with the highest score");
+      "Shown {} {} of the {} that the model was {}, and the first, which may be one and the same.",
+      here == 1 ? "is" : "are", here, counted(static_cast<std::uint64_t>(record.cubes), "cube"),
+      has_masks ? "measured on: the one with the most marked pixels, the one with the most wrong pixels"
+                : "run over (there are no masks to measure it by): the one in which most was found, the one "
+                  "with the highest score");
   if (here < record.shown.size())
     words += fmt::format(" {} more are among the pictures of the run (plots/).", record.shown.size() - here);
   return fmt::format("<p class=\"hint\">{}</p>\n", words);

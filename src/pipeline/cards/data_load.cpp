@@ -52,23 +52,29 @@ std::optional<Table> first_rows(const Outside& outside) {
   return static_cast<const Source*>(outside.opened.get())->first_rows();
 }
 
-// As table_of_cubes() makes them. None where they cannot be found here: they may be where the document is
-// run.
-std::optional<std::vector<std::string>> columns_of_cubes(const SourceConfig& settings,
-                                                         const std::filesystem::path& folder) {
+// None where they cannot be found here: they may be where the document is run.
+std::optional<FoundCubes> cubes_found_here(const SourceConfig& settings,
+                                           const std::filesystem::path& folder) {
   try {
-    const FoundCubes found = find_cubes(settings, folder);
-    std::vector<std::string> names{"cube"};
-    if (std::ranges::any_of(found.cubes, [](const FoundCube& each) { return each.read_mask != nullptr; }))
-      names.emplace_back(column_of_marks);
-    names.emplace_back("nan_pixels");
-    names.emplace_back(mask_target);
-    return names;
+    return find_cubes(settings, folder);
   } catch (const OutOfMemory&) {
     throw;
   } catch (const Error&) {
     return std::nullopt;  // which the run tells
   }
+}
+
+// As table_of_cubes() makes them.
+std::optional<std::vector<std::string>> columns_of_cubes(const SourceConfig& settings,
+                                                         const std::filesystem::path& folder) {
+  const std::optional<FoundCubes> found = cubes_found_here(settings, folder);
+  if (!found) return std::nullopt;
+  std::vector<std::string> names{"cube"};
+  if (std::ranges::any_of(found->cubes, [](const FoundCube& each) { return each.read_mask != nullptr; }))
+    names.emplace_back(column_of_marks);
+  names.emplace_back("nan_pixels");
+  names.emplace_back(mask_target);
+  return names;
 }
 
 // Of a dataset its record tells, of a sample a few rows, of cubes their files; of another file nobody knows
@@ -112,14 +118,9 @@ std::optional<KnownCubes> cubes_of_source(const config::Value& config,
     return KnownCubes{rows.cubes->channels(), rows.cubes->wavelengths};
   }
   if (settings.source != SourceKind::cubes || document_folder == nullptr) return std::nullopt;
-  try {
-    const FoundCubes found = find_cubes(settings, *document_folder);
-    return KnownCubes{found.cubes.front().size(2), found.wavelengths};
-  } catch (const OutOfMemory&) {
-    throw;
-  } catch (const Error&) {
-    return std::nullopt;  // which the run tells
-  }
+  const std::optional<FoundCubes> found = cubes_found_here(settings, *document_folder);
+  if (!found) return std::nullopt;
+  return KnownCubes{found->cubes.front().size(2), found->wavelengths};
 }
 
 std::string name_of_source(const config::Value& config) {
