@@ -151,7 +151,7 @@ Device device_without_kernels(const FitRequest& request, const PreparedData& dat
   const EngineRequest wanted = request_without_rows(request.spec, data, automatic, request.config);
   const DeviceChoice choice =
       device_without_kernels(request, data, gpu, figures_that_count(wanted, request.config.engine),
-                             asking_engines(request.config.engine, std::nullopt), why);
+                             asking_engines(request.config.engine, std::nullopt, libtorch_engines()), why);
   if (!choice.told.empty()) notes(Severity::info, choice.told);
   return choice.device;
 }

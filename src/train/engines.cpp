@@ -94,6 +94,10 @@ std::span<const EngineMaker> engines() {
   return makers;
 }
 
+std::span<const EngineMaker> libtorch_engines() {
+  return engines().last(2);
+}
+
 bool needs_libtorch(std::string_view engine, const EngineRequest& request) {
   return engine != fused_name || is_sequence_on_gpu(request);
 }

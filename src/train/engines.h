@@ -13,6 +13,8 @@ namespace stoker {
 // Every engine there is, in the order in which `auto` tries them. LibTorch is loaded when one of its engines
 // is asked whether it can run a request.
 std::span<const EngineMaker> engines();
+// Those of them that are LibTorch's for any network.
+std::span<const EngineMaker> libtorch_engines();
 
 // The engine for a request: the first that can run it, or the one asked for. One that cannot is refused with
 // its reason; one that is known to be slower than the next is passed over for it, unless several models are

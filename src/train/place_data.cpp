@@ -240,10 +240,11 @@ RowCopies rows_on_gpu(const PlacementConfig& config, Device device, Dataset& tra
   return copies;
 }
 
-NoWindow asking_engines(EngineChoice choice, const std::optional<std::string>& resumed) {
-  return [choice, resumed](const EngineRequest& probe) -> std::string {
+NoWindow asking_engines(EngineChoice choice, const std::optional<std::string>& resumed,
+                        std::span<const EngineMaker> among) {
+  return [choice, resumed, among](const EngineRequest& probe) -> std::string {
     try {
-      choose_engine(engines(), choice, resumed, most_demanding_phase(probe));
+      choose_engine(among, choice, resumed, most_demanding_phase(probe));
     } catch (const Error& error) {
       if (error.code() != ExitCode::wrong_request) throw;
       return error.what();

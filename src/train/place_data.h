@@ -3,12 +3,14 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "base/notes.h"
 #include "data/plan_placement.h"
 #include "engine/engine.h"
 #include "train/checkpoints.h"
+#include "train/engines.h"
 #include "train/fit_request.h"
 #include "train/row_copies.h"
 
@@ -24,8 +26,9 @@ struct PlacementWishes {
   std::optional<std::int64_t> rows_per_shard = std::nullopt;
 };
 
-// By the engines: the one that is chosen, that a checkpoint was made by, or any.
-NoWindow asking_engines(EngineChoice choice, const std::optional<std::string>& resumed);
+// By the engines: the one that is chosen, that a checkpoint was made by, or any of those.
+NoWindow asking_engines(EngineChoice choice, const std::optional<std::string>& resumed,
+                        std::span<const EngineMaker> among = engines());
 
 // Lays the rows of a request where its device reads them, as they fit, and says so in one line. What does not
 // fit goes one level down, also where memory turns out to be less than it looked. Rows that are shuffled by
