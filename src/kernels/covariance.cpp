@@ -17,8 +17,11 @@ namespace stoker::kernels {
 namespace {
 
 constexpr std::int64_t least_covariance_stretch = 32 * most_rows_of_block;
-constexpr std::int64_t most_covariance_stretches = 1'024;
+constexpr std::int64_t most_covariance_stretches = 64;  // enough for the cores of a machine to share
 constexpr std::int64_t most_covariance_numbers = std::int64_t{1} << 26;  // of all stretches: 512 MiB
+
+// Of a block that is not laid as a whole: fewer blocks are merged.
+constexpr std::int64_t most_rows_by_rows = 2'048;
 
 // Fewer rows where channels are many, so that a block stays in the second cache.
 std::int64_t rows_of_covariance_block(std::int64_t columns) {
@@ -55,9 +58,9 @@ class CovarianceStretch {
         work_(work),
         bad_(bad),
         columns_(static_cast<std::size_t>(work.columns)),
-        rows_(rows_of_covariance_block(work.columns)),
-        // Channels whose rows lie a power of two apart would share few lines of the first cache.
-        packed_(DType::float32, {work.columns, rows_ + covariance_lanes}),
+        rows_(work.columns < kernels.least_channels_by_rows ? rows_of_covariance_block(work.columns)
+                                                            : most_rows_by_rows),
+        packed_(DType::float32, {floats_of_covariance_room(work.columns, rows_)}),
         kept_(DType::float32, {rows_, work.columns}),
         seen_(DType::float32, {12 * (work.columns + 3)}),
         shift_(columns_),
@@ -73,7 +76,13 @@ class CovarianceStretch {
   }
 
   Statistics go_through(std::int64_t first, std::int64_t last) {
-    for (std::int64_t row = first; row < last; row += rows_) add_block(row, std::min(row + rows_, last));
+    // None is larger than all before it: it is shifted by the mean of the block before, and however far from
+    // there it lies, what that costs of its sums is little beside what the distance adds to them.
+    std::int64_t rows = 0;
+    for (std::int64_t row = first; row < last; row += rows) {
+      rows = std::min({rows_, std::max(row - first, most_rows_of_block), last - row});
+      add_block(row, row + rows);
+    }
     for (std::size_t i = 0; i < columns_; ++i) {
       found_.squares.push_back(found_.products[i * columns_ + i]);
       for (std::size_t j = 0; j < i; ++j)
@@ -91,14 +100,10 @@ class CovarianceStretch {
       rows = keep_pixels(first, last, false);
       pixels = kept_.as<float>().data();
     }
-    if (rows > 0 && !pack(pixels, rows)) {
+    if (rows > 0 && !sum_up(pixels, rows, work_.mask == nullptr ? last : work_.rows)) {
       rows = keep_pixels(first, last, true);
       pixels = kept_.as<float>().data();
-      if (rows > 0 && !pack(pixels, rows)) refuse_too_large();
-    }
-    if (work_.mask == nullptr) {
-      block_.ahead = work_.values + last * work_.columns;
-      block_.ahead_count = std::min(rows_, work_.rows - last) * work_.columns;
+      if (rows > 0 && !sum_up(pixels, rows, work_.rows)) refuse_too_large();
     }
     if (rows > 0) merge_block(rows);
   }
@@ -123,32 +128,41 @@ class CovarianceStretch {
     return rows;
   }
 
-  // False where some sum is not finite.
-  bool pack(const float* pixels, std::int64_t rows) {
+  // False where some sum is not finite. From `next` on are the rows that come behind these.
+  bool sum_up(const float* pixels, std::int64_t rows, std::int64_t next) {
     if (found_.rows == 0) shift_to_mean(pixels, rows);
-    block_ = {pixels,          rows,
-              work_.columns,   rows_ + covariance_lanes,
-              shift_.data(),   packed_.as<float>().data(),
-              least_.data(),   most_.data(),
-              sums_.data(),    seen_.as<float>().data(),
-              products_.data()};
-    kernels_.pack(block_);
+    // Channels whose rows lie a power of two apart would share few lines of the first cache.
+    CovarianceBlock block{.pixels = pixels,
+                          .rows = rows,
+                          .channels = work_.columns,
+                          .stride = rows_ + covariance_lanes,
+                          .shift = shift_.data(),
+                          .packed = packed_.as<float>().data(),
+                          .least = least_.data(),
+                          .most = most_.data(),
+                          .sums = sums_.data(),
+                          .seen = seen_.as<float>().data(),
+                          .products = products_.data()};
+    if (next < work_.rows) {
+      block.ahead = work_.values + next * work_.columns;
+      block.ahead_count = std::min(rows_, work_.rows - next) * work_.columns;
+    }
+    kernels_.sum_up(block);
     return std::ranges::all_of(sums_, [](float sum) { return std::isfinite(sum); });
   }
 
   void shift_to_mean(const float* pixels, std::int64_t rows) {
+    std::ranges::fill(apart_, 0.0);
+    for (std::int64_t row = 0; row < rows; ++row, pixels += columns_)
+      for (std::size_t i = 0; i < columns_; ++i) apart_[i] += static_cast<double>(pixels[i]);
     for (std::size_t i = 0; i < columns_; ++i) {
-      double sum = 0;
-      for (std::int64_t row = 0; row < rows; ++row)
-        sum += static_cast<double>(pixels[static_cast<std::size_t>(row) * columns_ + i]);
-      const auto mean = static_cast<float>(sum / static_cast<double>(rows));
+      const auto mean = static_cast<float>(apart_[i] / static_cast<double>(rows));
       shift_[i] = std::isfinite(mean) ? mean : 0.0F;
     }
   }
 
   // As Statistics::merge, of the upper triangle; then the block's mean is the next one's shift.
   void merge_block(std::int64_t rows) {
-    kernels_.multiply(block_);
     const auto count = static_cast<double>(rows);
     const double total = found_.rows + count;
     const double shared = found_.rows * count / total;
@@ -181,7 +195,6 @@ class CovarianceStretch {
   Array seen_;
   std::vector<float> shift_, least_, most_, sums_;
   std::vector<double> apart_, products_;
-  CovarianceBlock block_;
   Statistics found_;
 };
 

@@ -14,7 +14,7 @@ constexpr const char* name = "plain";
 }  // namespace
 
 const CovarianceKernels& covariance_kernels_baseline() {
-  static constexpr CovarianceKernels kernels{name, pack_block, multiply_block, project_block,
+  static constexpr CovarianceKernels kernels{name, sum_up_by_channels, pack_block, project_block,
                                              multiply_between_block};
   return kernels;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 // What the pass over pixels does with one block of them, once for each instruction set.
 namespace stoker::kernels {
@@ -9,6 +10,9 @@ namespace stoker::kernels {
 // product of two channels is computed that nobody needs.
 inline constexpr std::int64_t covariance_lanes = 16;  // rows of a block are filled up to a multiple of it
 inline constexpr std::int64_t most_rows_of_block = 512;
+// Or row by row, so many rows at once, beside which their products are added up; then no channel is filled
+// up.
+inline constexpr std::int64_t covariance_rows_at_once = 64;
 
 struct CovarianceBlock {
   const float* pixels = nullptr;  // [rows, channels]
@@ -22,7 +26,8 @@ struct CovarianceBlock {
   float* sums = nullptr;         // [channels] of shifted values
   float* seen = nullptr;         // room for 12 * (channels + 3) values, aligned to 64 bytes
   double* products = nullptr;    // [channels, channels] of shifted values; the upper triangle
-  // Values that will be packed next, which are fetched while products are computed; null: none.
+  // Values of the next block, which are fetched while products are computed; null: none. They stand behind
+  // those of this one.
   const float* ahead = nullptr;
   std::int64_t ahead_count = 0;
 
@@ -30,17 +35,28 @@ struct CovarianceBlock {
   std::int64_t filled() const { return (rows + covariance_lanes - 1) / covariance_lanes * covariance_lanes; }
 };
 
+// Of `packed`, for a block of so many rows that is laid either way.
+inline std::int64_t floats_of_covariance_room(std::int64_t channels, std::int64_t rows) {
+  const std::int64_t by_channels = channels * (rows + covariance_lanes);
+  const std::int64_t filled = (channels + covariance_lanes - 1) / covariance_lanes * covariance_lanes;
+  const std::int64_t by_rows = filled * (covariance_rows_at_once + filled);
+  return by_channels > by_rows ? by_channels : by_rows;
+}
+
 struct CovarianceKernels {
   const char* name;
-  // Fills `packed`, `least`, `most` and `sums`.
+  // Fills `least`, `most`, `sums` and `products`, by way of `packed`. Products are added up in fp32 over at
+  // most stride / lanes or covariance_rows_at_once rows each, then those sums.
+  void (*sum_up)(const CovarianceBlock& block);
+  // Fills `packed`, channel by channel, `least`, `most` and `sums`.
   void (*pack)(const CovarianceBlock& block);
-  // Fills `products` from `packed`. Products are added up in fp32 over at most stride / lanes rows each.
-  void (*multiply)(const CovarianceBlock& block);
   // Lays behind the channels of `packed`, which has room for them, `outputs` sums over them: matrix
   // [channels + 1, outputs] has their factors and, last, what is added. A multiple of 10 outputs.
   void (*project)(const CovarianceBlock& block, const float* matrix, std::int64_t outputs);
   // Fills `products` of the first channels with those from `first` on, of which there is a multiple of 5.
   void (*multiply_between)(const CovarianceBlock& block, std::int64_t first);
+  // From so many channels on, sum_up lays rows, and takes blocks of any number of them.
+  std::int64_t least_channels_by_rows = std::numeric_limits<std::int64_t>::max();
 };
 
 const CovarianceKernels& covariance_kernels_baseline();

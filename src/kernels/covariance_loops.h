@@ -1,74 +1,21 @@
 #pragma once
 
-#include <cstdint>
+#include "kernels/covariance_vectors.h"
 
-#if defined(__aarch64__)
-#include <arm_neon.h>
-#elif defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
-#include "kernels/covariance_block.h"
-
-// The loops of covariance_block.h in vectors of the instruction set that the including file is compiled for.
-// Everything here stays in that file: two instruction sets must never share a function.
+// The loops of covariance_block.h, in the vectors of one instruction set.
 namespace stoker::kernels {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int lanes = 16;
+#if defined(__AVX512F__) || defined(__aarch64__)
 constexpr int tile = 5;  // channels by channels that a tile of products has in registers
-#elif defined(__AVX2__)
-constexpr int lanes = 8;
-constexpr int tile = 3;
-#elif defined(__aarch64__)
-constexpr int lanes = 4;
-constexpr int tile = 5;
 #else
-constexpr int lanes = 4;
 constexpr int tile = 3;
 #endif
 
-typedef float V __attribute__((vector_size(4 * lanes)));
 typedef std::int32_t I __attribute__((vector_size(4 * lanes)));
 typedef float Four __attribute__((vector_size(16)));
 typedef Four FourAnywhere __attribute__((aligned(4), may_alias));
-typedef V Aligned __attribute__((may_alias));
 
-#define STOKER_INLINE static inline __attribute__((always_inline))
-
-STOKER_INLINE V load(const float* from) {
-  return *reinterpret_cast<const Aligned*>(from);
-}
-STOKER_INLINE void store(float* to, V value) {
-  *reinterpret_cast<Aligned*>(to) = value;
-}
-STOKER_INLINE V smaller(V a, V b) {
-#if defined(__AVX512F__)
-  return reinterpret_cast<V>(_mm512_min_ps(reinterpret_cast<__m512>(a), reinterpret_cast<__m512>(b)));
-#elif defined(__AVX2__)
-  return reinterpret_cast<V>(_mm256_min_ps(reinterpret_cast<__m256>(a), reinterpret_cast<__m256>(b)));
-#elif defined(__x86_64__)
-  return reinterpret_cast<V>(_mm_min_ps(reinterpret_cast<__m128>(a), reinterpret_cast<__m128>(b)));
-#elif defined(__aarch64__)
-  return reinterpret_cast<V>(vminq_f32(reinterpret_cast<float32x4_t>(a), reinterpret_cast<float32x4_t>(b)));
-#else
-  return a < b ? a : b;
-#endif
-}
-STOKER_INLINE V larger(V a, V b) {
-#if defined(__AVX512F__)
-  return reinterpret_cast<V>(_mm512_max_ps(reinterpret_cast<__m512>(a), reinterpret_cast<__m512>(b)));
-#elif defined(__AVX2__)
-  return reinterpret_cast<V>(_mm256_max_ps(reinterpret_cast<__m256>(a), reinterpret_cast<__m256>(b)));
-#elif defined(__x86_64__)
-  return reinterpret_cast<V>(_mm_max_ps(reinterpret_cast<__m128>(a), reinterpret_cast<__m128>(b)));
-#elif defined(__aarch64__)
-  return reinterpret_cast<V>(vmaxq_f32(reinterpret_cast<float32x4_t>(a), reinterpret_cast<float32x4_t>(b)));
-#else
-  return a > b ? a : b;
-#endif
-}
 STOKER_INLINE float sum_of(V value) {
   for (int half = lanes / 2; half > 0; half /= 2)
     for (int i = 0; i < half; ++i) value[i] += value[i + half];
@@ -259,12 +206,6 @@ void pack_block(const CovarianceBlock& block) {
   }
 }
 
-// What a tile fetches of the values ahead, spread evenly over its vectors, so that memory is busy meanwhile.
-struct Fetch {
-  const float* from;
-  std::int64_t step;
-};
-
 // Products of `Left` channels with `Right` others; of a tile on the diagonal, those at or behind it.
 template <int Left, int Right, bool OnDiagonal>
 STOKER_INLINE void multiply_tile(const CovarianceBlock& block, std::int64_t left, std::int64_t right,
@@ -324,6 +265,11 @@ void multiply_block(const CovarianceBlock& block) {
   multiply_rest<tile - 1>(block, whole, {block.packed, 0});
 }
 
+void sum_up_by_channels(const CovarianceBlock& block) {
+  pack_block(block);
+  multiply_block(block);
+}
+
 // Of sixteen rows, `Outputs` sums over the channels.
 template <int Outputs>
 STOKER_INLINE void project_rows(const CovarianceBlock& block, const float* matrix, std::int64_t outputs,
@@ -366,8 +312,6 @@ void multiply_between_block(const CovarianceBlock& block, std::int64_t first) {
   for (; left + at_once <= first; left += at_once) multiply_with_all<at_once>(block, left, first);
   for (; left < first; ++left) multiply_with_all<1>(block, left, first);
 }
-
-#undef STOKER_INLINE
 
 }  // namespace
 }  // namespace stoker::kernels

@@ -26,9 +26,9 @@ Device device_of_training(const FitRequest& request, const PreparedData& data, D
 // is asked for.
 Device device_without_kernels(const FitRequest& request, const PreparedData& data, Device automatic,
                               const std::string& why, const Notes& notes);
-// By these figures. `Refusal` says why no engine of LibTorch takes a request, "" where one does. LibTorch takes
-// a while to open, so that it is asked for a faster GPU alone; engines with kernels of their own have refused,
-// and would look for what is not yet learned from the rows.
+// By these figures. `Refusal` says why no engine of LibTorch takes a request, "" where one does. LibTorch
+// takes a while to open, so that it is asked for a faster GPU alone; engines with kernels of their own have
+// refused, and would look for what is not yet learned from the rows.
 using Refusal = std::function<std::string(const EngineRequest& request)>;
 DeviceChoice device_without_kernels(const FitRequest& request, const PreparedData& data,
                                     const DeviceInfo& gpu, std::span<const StepFigures> figures,

@@ -117,42 +117,52 @@ void expect_on_all_instruction_sets(const Pixels& pixels, BadPixels bad = BadPix
 }
 
 TEST(Covariance, IsThatOfTwoPassesInHigherPrecision) {
-  for (const std::int64_t columns : {1, 2, 3, 4, 5, 7, 13, 50})
-    for (const std::int64_t rows : {1, 2, 15, 16, 17, 600})
+  for (const std::int64_t columns : {1, 2, 3, 4, 5, 7, 13, 16, 17, 31, 32, 33, 40, 48, 50, 65})
+    for (const std::int64_t rows : {1, 2, 15, 16, 17, 63, 65, 600})
       expect_on_all_instruction_sets(Pixels(rows, columns, 0.4));
   expect_on_all_instruction_sets(Pixels(20'000, 23, 0.4));
+  expect_on_all_instruction_sets(Pixels(5'000, 50, 0.4));  // blocks of more and more rows
+  expect_on_all_instruction_sets(Pixels(2'000, 111, 7));
   expect_on_all_instruction_sets(Pixels(300, 300, -3));
 }
 
 TEST(Covariance, LosesNothingToAnOffsetOfAMillion) {
-  expect_on_all_instruction_sets(Pixels(40'000, 11, 1e6));
+  for (const std::int64_t columns : {11, 41}) expect_on_all_instruction_sets(Pixels(40'000, columns, 1e6));
 }
 
 TEST(Covariance, LosesNothingWhereCubesLieFarApart) {
-  Pixels pixels(50'000, 6, 0);
-  for (std::int64_t row = 0; row < pixels.rows; ++row)
-    for (std::int64_t i = 0; i < 6; ++i)
-      pixels.at(row, i) += row < 20'300 ? 0.0F : row < 20'400 ? 3e4F : -1e3F;
-  expect_on_all_instruction_sets(pixels);
+  for (const std::int64_t columns : {6, 35}) {
+    Pixels pixels(50'000, columns, 0);
+    for (std::int64_t row = 0; row < pixels.rows; ++row)
+      for (std::int64_t i = 0; i < columns; ++i)
+        pixels.at(row, i) += row < 20'300 ? 0.0F : row < 20'400 ? 3e4F : -1e3F;
+    expect_on_all_instruction_sets(pixels);
+  }
 }
 
 TEST(Covariance, OfAConstantChannelIsExactlyZero) {
-  Pixels pixels(3'000, 6, 5);
-  for (std::int64_t row = 0; row < pixels.rows; ++row) pixels.at(row, 2) = 0.1F;
-  expect_on_all_instruction_sets(pixels);
-  const Statistics found = kernels::covariance(pixels.work(), BadPixels::refuse, {Device::cpu(), nullptr});
-  EXPECT_EQ(found.squares[2], 0);
-  EXPECT_EQ(found.mean[2], static_cast<double>(0.1F));
+  for (const std::int64_t columns : {6, 20}) {
+    Pixels pixels(3'000, columns, 5);
+    for (std::int64_t row = 0; row < pixels.rows; ++row) pixels.at(row, 2) = 0.1F;
+    expect_on_all_instruction_sets(pixels);
+    const Statistics found = kernels::covariance(pixels.work(), BadPixels::refuse, {Device::cpu(), nullptr});
+    EXPECT_EQ(found.squares[2], 0);
+    EXPECT_EQ(found.mean[2], static_cast<double>(0.1F));
+  }
 }
 
 TEST(Covariance, LeavesOutMaskedPixelsAndThoseWithoutNumbers) {
-  Pixels pixels(20'000, 9, 2);
-  pixels.mask.assign(20'000, 1);
-  for (std::size_t row = 0; row < 20'000; row += 3) pixels.mask[row] = 0;
-  pixels.at(1, 3) = std::numeric_limits<float>::quiet_NaN();
-  pixels.at(17'000, 8) = std::numeric_limits<float>::infinity();
-  for (std::int64_t row = 10'000; row < 11'000; ++row) pixels.at(row, 0) = NAN;
-  expect_on_all_instruction_sets(pixels, BadPixels::leave_out);
+  for (const std::int64_t columns : {9, 47}) {
+    Pixels pixels(20'000, columns, 2);
+    pixels.mask.assign(20'000, 1);
+    for (std::size_t row = 0; row < 20'000; row += 3) pixels.mask[row] = 0;
+    pixels.at(1, 3) = std::numeric_limits<float>::quiet_NaN();
+    pixels.at(17'000, columns - 1) = std::numeric_limits<float>::infinity();
+    for (std::int64_t row = 10'000; row < 11'000; ++row) pixels.at(row, 0) = NAN;
+    expect_on_all_instruction_sets(pixels, BadPixels::leave_out);
+    pixels.mask.clear();
+    expect_on_all_instruction_sets(pixels, BadPixels::leave_out);
+  }
 }
 
 TEST(Covariance, RefusesAPixelWithoutANumberUnlessItIsMasked) {
@@ -178,7 +188,7 @@ TEST(Covariance, RefusesValuesThatSinglePrecisionCannotSquare) {
 }
 
 TEST(Covariance, HasTheSameBitsWithAnyNumberOfThreads) {
-  const Pixels pixels(70'000, 5, 3);
+  const Pixels pixels(70'000, 19, 3);
   const auto found = [&] {
     return kernels::covariance(pixels.work(), BadPixels::refuse, {Device::cpu(), nullptr});
   };
