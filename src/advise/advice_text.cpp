@@ -25,6 +25,11 @@ std::string about(double seconds, bool is_measured) {
   return (is_measured ? "" : "about ") + human_seconds(seconds);
 }
 
+// A graph of nodes may be learned from statistics alone.
+std::string steps_text(double seconds) {
+  return seconds < 1e-3 ? "less than 1 ms" : human_seconds(seconds);
+}
+
 std::string memory_text(const Prediction& way) {
   const std::string host = human_bytes(way.peak_bytes);
   if (way.device_bytes == 0) return fmt::format("{} of memory at most", host);
@@ -42,7 +47,7 @@ void add_choice(const Advice& advice, std::vector<std::string>& all) {
   }
   all.push_back(fmt::format("Recommended: {}. A run takes {}, {} of it for training, and {}.",
                             name_of_way(best), about(best.seconds, best.is_measured),
-                            human_seconds(best.training_seconds), memory_text(best)));
+                            steps_text(best.training_seconds), memory_text(best)));
   if (best.is_limited())
     all.push_back(fmt::format(
         "Its time limit ends the training: all epochs would take {}. Ways are compared by that, since a "
@@ -206,7 +211,7 @@ void add_gpus(const Advice& advice, std::vector<std::string>& all) {
     all.push_back(fmt::format(
         "There is no GPU here, and none would pay (an estimate): the steps take {} in all, and to get "
         "a GPU ready takes longer than that.",
-        human_seconds(advice.best.all_steps_seconds)));
+        steps_text(advice.best.all_steps_seconds)));
   else
     all.push_back(fmt::format(
         "There is no GPU here. One would pay (an estimate, nothing of it was measured) if it took a step "

@@ -33,7 +33,8 @@ Pieces ways_text(const advise::Advice& advice) {
   std::vector<std::vector<std::string>> rows{
       {"run", "of it training", "memory", "device", "engine", "placement", "from"}};
   for (const advise::Prediction& each : advice.predictions.ways)
-    rows.push_back({human_seconds(each.seconds), human_seconds(each.training_seconds),
+    rows.push_back({human_seconds(each.seconds),
+                    each.training_seconds < 1e-3 ? "< 1 ms" : human_seconds(each.training_seconds),
                     human_bytes(each.peak_bytes), each.device, each.engine, each.placement,
                     each.is_measured ? "a whole run"
                     : each.was_run   ? "a short run"

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "config/field.h"
+#include "predict/cube_scores.h"
 #include "predict/metrics.h"
 
 namespace stoker::cli {
@@ -98,11 +99,10 @@ std::string importance_heading(const ColumnImportance& importance) {
 
 Pieces evaluation_text(const std::string& card, const Evaluation& evaluation,
                        const RunRecord::Training* training) {
-  const auto count = static_cast<std::uint64_t>(evaluation.rows);
-  Pieces text{
-      {printable(fmt::format("{}: {} on {}", card, evaluation.target, counted(count, "row"))), Colour::bold},
-      {"\n" + (evaluation.metrics.empty() ? "  nothing was measured\n"
-                                          : aligned(metric_lines(evaluation, training), "  "))}};
+  Pieces text{{printable(fmt::format("{}: {} on {}", card, evaluation.target, evaluation.counted_rows())),
+               Colour::bold},
+              {"\n" + (evaluation.metrics.empty() ? "  nothing was measured\n"
+                                                  : aligned(metric_lines(evaluation, training), "  "))}};
   if (!evaluation.by_step.empty()) text.push_back({"\n" + aligned(step_lines(evaluation), "  ")});
   const auto* scores = evaluation.chart<ClassScores>();
   if (scores != nullptr && scores->classes.size() <= most_class_lines)
@@ -119,7 +119,8 @@ Pieces training_text(const RunRecord::Training& training) {
   for (const auto& [name, value] : training.metrics) lines.push_back({name, number(value)});
   const auto count = static_cast<std::uint64_t>(std::max<std::int64_t>(0, training.measured_rows));
   return {{printable(fmt::format("{}: {} on {} that it was trained on; no rows were kept to test with",
-                                 training.card, training.target, counted(count, "row"))),
+                                 training.card, training.target,
+                                 counted(count, reads_cubes(training.model_type) ? "cube" : "row"))),
            Colour::bold},
           {"\n" + aligned(lines, "  ") + "\n"}};
 }

@@ -12,11 +12,13 @@
 
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/evaluation_view.h"
 #include "cli/find_run.h"
 #include "cli/stages_view.h"
 #include "cli/terminal.h"
 #include "cli/walk_forward_view.h"
 #include "config/field.h"
+#include "predict/cube_scores.h"
 #include "report/compare_noise.h"
 #include "report/compare_rows.h"
 #include "report/compare_seeds.h"
@@ -192,8 +194,11 @@ std::string page_of(const ListedRun& run) {
   if (const auto winner = winner_of(run.paths)) text += winner_text(*winner);
   for (const auto& result : record.results) {
     text += "\n" + result.card;
+    const RunRecord::Training* training = training_behind(record, result.card);
+    const bool are_cubes = training != nullptr && reads_cubes(training->model_type);
     if (result.rows > 0)
-      text += fmt::format(" ({})", counted(static_cast<std::uint64_t>(result.rows), "row"));
+      text +=
+          fmt::format(" ({})", counted(static_cast<std::uint64_t>(result.rows), are_cubes ? "cube" : "row"));
     text += "\n";
     std::vector<std::vector<std::string>> metrics;
     for (const auto& [name, value] : result.metrics) metrics.push_back({name, number(value)});

@@ -160,7 +160,9 @@ Table table_of_cubes(std::shared_ptr<const Cubes> cubes) {
       const CubeFacts& facts = cubes->facts[i];
       return facts.has_mask ? std::optional(facts.masked_pixels) : std::nullopt;
     });
-  add_numbers("nan_pixels", [&](std::size_t i) { return std::optional(cubes->facts[i].nan_pixels); });
+  add_numbers(column_of_nan, [&](std::size_t i) { return std::optional(cubes->facts[i].nan_pixels); });
+  add_numbers(column_of_infinite,
+              [&](std::size_t i) { return std::optional(cubes->facts[i].infinite_pixels); });
   Table table{arrow::Table::Make(arrow::schema(fields), columns, count)};
   table.cubes = std::move(cubes);
   return table;

@@ -57,8 +57,10 @@ Array room_for_cubes(DType type, const Shape& shape, const std::string& shown);
 // Looks at all values and masks, on all cores.
 void find_facts(Cubes& cubes);
 
-// The table that cubes go with: their names, masked_pixels where there are masks, nan_pixels.
+// The table that cubes go with: their names, masked_pixels where there are masks, pixels that are not finite.
 constexpr const char* column_of_marks = "masked_pixels";
+constexpr const char* column_of_nan = "nan_pixels";
+constexpr const char* column_of_infinite = "infinite_pixels";
 Table table_of_cubes(std::shared_ptr<const Cubes> cubes);
 
 // Which of the cubes a row of such a table is.

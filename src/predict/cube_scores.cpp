@@ -416,6 +416,7 @@ Evaluation evaluate_cubes(const Model& model, const Table& table, CubeFindings* 
   evaluation.task = model.preparation.task();
   evaluation.target = model.preparation.target_column();
   evaluation.rows = table.rows();
+  evaluation.are_cubes = true;
   measure.tell(evaluation);
   if (findings == nullptr) return evaluation;
   findings->cubes = table.rows();

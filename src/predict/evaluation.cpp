@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "config/field.h"
 #include "predict/metrics.h"
 
@@ -113,6 +114,7 @@ Evaluation evaluation_from(const json& value) {
   Evaluation evaluation;
   evaluation.task = task_named(value.at("task").get<std::string>());
   evaluation.rows = value.at("rows").get<std::int64_t>();
+  evaluation.are_cubes = value.value("are_cubes", false);
   evaluation.rows_alike = value.value("rows_alike", std::int64_t{1});
   if (evaluation.rows_alike < 1) refuse("this is not an evaluation: its rows_alike is below 1");
   evaluation.target = value.at("target").get<std::string>();
@@ -140,6 +142,7 @@ json Evaluation::to_json() const {
              {"target", target},
              {"metrics", named_values(metrics)},
              {"charts", std::move(drawn)}};
+  if (are_cubes) whole["are_cubes"] = true;
   if (rows_alike > 1) whole["rows_alike"] = rows_alike;
   if (!intervals.empty()) whole["intervals"] = intervals_json(intervals);
   if (baseline) {
@@ -156,6 +159,10 @@ Evaluation Evaluation::from_json(const json& value) {
   } catch (const json::exception& error) {
     refuse("this is not an evaluation: {}", error.what());
   }
+}
+
+std::string Evaluation::counted_rows() const {
+  return counted(static_cast<std::uint64_t>(std::max<std::int64_t>(0, rows)), are_cubes ? "cube" : "row");
 }
 
 std::optional<double> Evaluation::metric(std::string_view name) const {

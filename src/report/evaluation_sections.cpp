@@ -5,6 +5,7 @@
 
 #include "base/human_number.h"
 #include "base/text.h"
+#include "predict/cube_scores.h"
 #include "predict/metrics.h"
 #include "report/plotted_lines.h"
 #include "report/sections.h"
@@ -66,15 +67,17 @@ std::string below_metric(const std::string& name, const Evaluation* evaluation,
 // What the small lines below the metrics are.
 std::string metrics_hint(const Evaluation* evaluation, const RunRecord::Training* training) {
   std::string text;
+  const bool are_cubes = training != nullptr && reads_cubes(training->model_type);
   if (evaluation != nullptr && !evaluation->intervals.empty())
     text += "Below each metric: where it would lie on other such rows, 95 times of 100";
   if (training != nullptr && !training->metrics.empty()) {
     text += text.empty() ? "Below each metric: " : "; ";
+    const char* rows = are_cubes ? "cubes" : "rows";
     text += training->measured_rows < training->rows
-                ? fmt::format("its value on {} of the {} rows trained on",
+                ? fmt::format("its value on {} of the {} {} trained on",
                               human_count(static_cast<std::uint64_t>(training->measured_rows)),
-                              human_count(static_cast<std::uint64_t>(training->rows)))
-                : std::string("its value on the rows trained on");
+                              human_count(static_cast<std::uint64_t>(training->rows)), rows)
+                : fmt::format("its value on the {} trained on", rows);
   }
   if (evaluation != nullptr && evaluation->baseline && !text.empty())
     text += fmt::format("; and that of predicting {} for every row",
@@ -173,7 +176,7 @@ std::string metrics_section(const RunContents& contents) {
     for (const auto& [name, value] : result.metrics)
       groups += tile(html_escaped(std::string(title_of(name))), metric_text(value),
                      below_metric(name, evaluation, training));
-    groups += tile("Rows evaluated",
+    groups += tile(evaluation != nullptr && evaluation->are_cubes ? "Cubes evaluated" : "Rows evaluated",
                    human_count(static_cast<std::uint64_t>(std::max<std::int64_t>(0, result.rows))));
     groups += "</dl>\n" + metrics_hint(evaluation, training);
   }

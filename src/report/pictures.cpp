@@ -38,7 +38,7 @@ std::string axis_around(double lowest, double highest) {
 // The rows and the first metrics.
 std::string metrics_line(const Evaluation& evaluation) {
   constexpr std::size_t most_shown = 3;
-  std::string text = counted(static_cast<std::uint64_t>(std::max<std::int64_t>(0, evaluation.rows)), "row");
+  std::string text = evaluation.counted_rows();
   for (std::size_t i = 0; i < std::min(most_shown, evaluation.metrics.size()); ++i)
     text += fmt::format("    {} {:.4g}", title_of(evaluation.metrics[i].first), evaluation.metrics[i].second);
   return fmt::format(

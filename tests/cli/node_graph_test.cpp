@@ -89,5 +89,20 @@ TEST(NodeGraphOfTheCommandLine, WritesScoresAndMarksOfNewCubes) {
   EXPECT_THAT(table.errors, HasSubstr("these are plain rows"));
 }
 
+TEST(NodeGraphOfTheCommandLine, CountsCubesInsteadOfRows) {
+  const Workplace place;
+  const Finished trained =
+      place.stoker({"run", STOKER_SOURCE_DIR "/examples/spectral_stress.yaml", "--no-cache", "--set",
+                    "cards.load.config.sample_rows=6", "--set", "cards.model.config.epochs=1"});
+  ASSERT_EQ(trained.code, 0) << trained.errors;
+  EXPECT_THAT(trained.errors, HasSubstr("batch_size 16 is more than the 5 training cubes"));
+  EXPECT_THAT(trained.output, HasSubstr("evaluate: mask on 1 cube\n"));
+  EXPECT_THAT(place.stoker({"runs", "show", "latest"}).output, HasSubstr("evaluate (1 cube)\n"));
+  std::string report;
+  for (const std::string& file : files_below(place.folder() / "runs"))
+    if (file.ends_with("report.html")) report = place.read(std::filesystem::path("runs") / file);
+  EXPECT_THAT(report, HasSubstr("Cubes evaluated"));
+}
+
 }  // namespace
 }  // namespace stoker::test

@@ -33,7 +33,7 @@ TEST(Cubes, AreReadFromAnArrayOfOneOrSeveral) {
   EXPECT_EQ(one.cubes->values.shape(), (Shape{1, 2, 3, 4}));
   EXPECT_EQ(values_in(one), counting<float>(24));
   EXPECT_THAT(one.cubes->names, ElementsAre("field"));
-  EXPECT_THAT(one.column_names(), ElementsAre("cube", "nan_pixels"));
+  EXPECT_THAT(one.column_names(), ElementsAre("cube", "nan_pixels", "infinite_pixels"));
 
   const Table several = read_cubes(cubes_at(folder.write("fields.npy", float_cube("3, 2, 2, 2", 24, 100))));
   EXPECT_EQ(several.cubes->values.shape(), (Shape{3, 2, 2, 2}));
@@ -119,9 +119,9 @@ TEST(Cubes, OfAFolderAreItsFilesInOrderWithTheMasksBesideThem) {
   EXPECT_THAT(table.cubes->names, ElementsAre("a", "b"));
   EXPECT_THAT(values_in(table), ElementsAre(0, 1, 2, 3, 10, 11, 12, 13));
   EXPECT_THAT(masks_in(table), ElementsAre(0, 3, 0, 0));
-  EXPECT_THAT(table.column_names(), ElementsAre("cube", "masked_pixels", "nan_pixels"));
+  EXPECT_THAT(table.column_names(), ElementsAre("cube", "masked_pixels", "nan_pixels", "infinite_pixels"));
   const auto rows = preview(table).first_rows;
-  EXPECT_THAT(rows, ElementsAre(ElementsAre("a", "1", "0"), ElementsAre("b", "", "0")));
+  EXPECT_THAT(rows, ElementsAre(ElementsAre("a", "1", "0", "0"), ElementsAre("b", "", "0", "0")));
   EXPECT_THAT(heard.warnings, ElementsAre(HasSubstr("1 of 2 cubes have no mask")));
   EXPECT_THAT(refusal([] {
                 const TestFolder empty;

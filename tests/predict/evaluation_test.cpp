@@ -38,6 +38,7 @@ TEST(Evaluation, ComesBackFromJsonAsItWas) {
   const Evaluation back = read_again(evaluation);
   EXPECT_EQ(back.target, "MEDV");
   EXPECT_EQ(back.rows_alike, 28);
+  EXPECT_EQ(back.counted_rows(), "3 rows");
   ASSERT_NE(back.chart<PredictedAgainstActual>(), nullptr);
   EXPECT_EQ(back.chart<PredictedAgainstActual>()->actual, (std::vector<double>{1, 2, 1.0 / 3}));
   EXPECT_EQ(back.chart<PredictedAgainstActual>()->predicted, (std::vector<double>{1, 2.5, 3}));
@@ -46,6 +47,13 @@ TEST(Evaluation, ComesBackFromJsonAsItWas) {
   EXPECT_TRUE(std::isnan(back.metrics.front().second));
   EXPECT_EQ(back.metric("rmse"), std::sqrt(0.1));
   EXPECT_FALSE(back.metric("accuracy").has_value());
+}
+
+TEST(Evaluation, SaysWhatItsRowsAre) {
+  Evaluation evaluation;
+  evaluation.rows = 1;
+  evaluation.are_cubes = true;
+  EXPECT_EQ(read_again(evaluation).counted_rows(), "1 cube");
 }
 
 TEST(Evaluation, OfClassesComesBackFromJsonAsItWas) {

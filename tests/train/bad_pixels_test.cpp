@@ -64,14 +64,15 @@ Table with_a_bad_first_cube(std::int64_t count) {
 const std::string leaving_out = std::string(detector) + "bad_pixels: leave_out\n";
 
 TEST(BadPixels, AreRefusedWithTheirCubesUnlessTheyAreToBeLeftOut) {
-  EXPECT_THAT(refusal_of(request_for_cubes(with_bad_first_line(4), spec_of_graph(detector))),
-              AllOf(HasSubstr("4 of 4 cubes to train on have pixels with values that are not finite numbers: "
-                              "cube_0 (4 pixels NaN, 4 pixels infinite), cube_1"),
-                    HasSubstr("bad_pixels: leave_out")));
+  EXPECT_THAT(
+      refusal_of(request_for_cubes(with_bad_first_line(4), spec_of_graph(detector))),
+      AllOf(HasSubstr("4 of 4 cubes to train on have pixels with values that are not finite numbers: "
+                      "cube_0 (4 pixels NaN, 4 pixels infinite), cube_1"),
+            HasSubstr("bad_pixels: leave_out"), HasSubstr("where: [nan_pixels = 0, infinite_pixels = 0]")));
   const Model model = fitted_to_cubes(some_cubes(4), spec_of_graph(detector)).model;
   EXPECT_THAT(error_of(ExitCode::wrong_request, [&] { evaluate(model, with_a_bad_first_cube(3)); }),
               AllOf(HasSubstr("1 of 3 cubes to evaluate on has pixels"), HasSubstr("cube_0 (64 pixels NaN)"),
-                    HasSubstr("nan_pixels = 0")));
+                    HasSubstr("where: [nan_pixels = 0]")));
 }
 
 // Of statistics, gradients and metrics, by the fused chain and by a graph that is none.

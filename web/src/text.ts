@@ -188,9 +188,9 @@ export const text = {
     spread: (low: string, high: string, mean: string) => `${low} to ${high}, mean ${mean}`,
     missing: (count: number) => `${count.toLocaleString('en')} missing`,
     metrics: 'Metrics',
-    onTraining: (measured: number, rows: number) =>
-      measured > 0 && measured < rows ? `Metrics on ${measured.toLocaleString('en')} of ${rows.toLocaleString('en')} training rows` : rows > 0 ? `Metrics on the ${rows.toLocaleString('en')} training rows` : 'Metrics on the training rows',
-    onTest: (rows: number) => `Metrics on ${rows.toLocaleString('en')} rows`,
+    onTraining: (measured: number, rows: number, what: 'rows' | 'cubes') =>
+      measured > 0 && measured < rows ? `Metrics on ${measured.toLocaleString('en')} of ${rows.toLocaleString('en')} training ${what}` : rows > 0 ? `Metrics on the ${rows.toLocaleString('en')} training ${what}` : `Metrics on the training ${what}`,
+    onTest: (rows: number, what: 'rows' | 'cubes') => `Metrics on ${rows.toLocaleString('en')} ${what}`,
     reused: 'Nothing was trained in this run: the card and what it reads are as in an earlier one, whose model was used again.',
     metric: 'Metric',
     value: 'Value',

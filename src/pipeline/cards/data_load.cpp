@@ -72,7 +72,8 @@ std::optional<std::vector<std::string>> columns_of_cubes(const SourceConfig& set
   std::vector<std::string> names{"cube"};
   if (std::ranges::any_of(found->cubes, [](const FoundCube& each) { return each.read_mask != nullptr; }))
     names.emplace_back(column_of_marks);
-  names.emplace_back("nan_pixels");
+  names.emplace_back(column_of_nan);
+  names.emplace_back(column_of_infinite);
   names.emplace_back(mask_target);
   return names;
 }
@@ -158,7 +159,7 @@ std::vector<OnlyWith> settings_by_source() {
 
 CardType data_load() {
   return {.name = "data_load",
-          .version = 5,
+          .version = 6,
           .title = "Load data",
           .help =
               "Reads a table from a file, a URL, a database, a built-in sample or datasets on record, or "

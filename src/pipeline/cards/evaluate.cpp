@@ -124,7 +124,7 @@ PortValues evaluate_model(const CardContext& context) {
 CardType evaluate() {
   return {
       .name = "evaluate",
-      .version = 10,
+      .version = 11,
       .title = "Evaluate",
       .help =
           "Measures a trained model on rows that it has not seen: R2 and errors in real units, or accuracy, "

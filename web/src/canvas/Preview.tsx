@@ -16,7 +16,7 @@ import { TableView } from './TableView';
 import { tableOf, type TablePreview } from './tables';
 
 interface RunRecord {
-  trainings?: { card: string; rows?: number; measured_rows?: number; metrics?: { name: string; value: number | null }[] }[];
+  trainings?: { card: string; model_type?: string; rows?: number; measured_rows?: number; metrics?: { name: string; value: number | null }[] }[];
 }
 
 interface RunFiles {
@@ -62,13 +62,14 @@ function Training({ run, card, isReady, isOver }: { run: string; card: string; i
   const { answer } = useAnswer<RunRecord>(() => get(`/api/runs/${encodeURIComponent(run)}`), isReady, [run, card, isOver]);
   const training = answer?.trainings?.find((each) => each.card === card);
   const metrics = training?.metrics ?? [];
+  const areCubes = useCanvas((state) => state.graphFamily !== '' && state.graphFamily === training?.model_type);
   return (
     <>
       <section className="gap">
         <h2>{text.now.loss}</h2>
         {isReused && !curve ? <p className="secondary">{text.preview.reused}</p> : <Plot label={text.now.loss} series={lossSeries(curve, text.now)} height={160} xWhole />}
       </section>
-      {metrics.length > 0 && <MetricsTable title={text.preview.onTraining(training?.measured_rows ?? 0, training?.rows ?? 0)} metrics={Object.fromEntries(metrics.map((each) => [each.name, each.value]))} />}
+      {metrics.length > 0 && <MetricsTable title={text.preview.onTraining(training?.measured_rows ?? 0, training?.rows ?? 0, areCubes ? 'cubes' : 'rows')} metrics={Object.fromEntries(metrics.map((each) => [each.name, each.value]))} />}
     </>
   );
 }

@@ -54,7 +54,8 @@ void refuse_cubes_without_pixels(const nodes::NodeNetwork& network, const Datase
     if (const auto left = cubes.pixels_left(row); left && left->empty()) ++without;
   if (without > 0)
     refuse(
-        "{} of the {} to {} {} no pixel with finite values; filter such cubes out by the column nan_pixels",
+        "{} of the {} to {} {} no pixel with finite values; filter such cubes out by the columns nan_pixels "
+        "and infinite_pixels",
         without, counted(static_cast<std::uint64_t>(data.rows()), "cube"), what,
         without == 1 ? "has" : "have");
 }
