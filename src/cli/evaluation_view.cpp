@@ -118,7 +118,7 @@ Pieces training_text(const RunRecord::Training& training) {
   Cells lines;
   for (const auto& [name, value] : training.metrics) lines.push_back({name, number(value)});
   const auto count = static_cast<std::uint64_t>(std::max<std::int64_t>(0, training.measured_rows));
-  return {{printable(fmt::format("{}: {} on {} that it was trained on; no rows were kept to test with",
+  return {{printable(fmt::format("{}: {} on {} that it was trained on; nothing was kept to test with",
                                  training.card, training.target,
                                  counted(count, reads_cubes(training.model_type) ? "cube" : "row"))),
            Colour::bold},

@@ -104,15 +104,10 @@ std::vector<OddCube> odd_cubes(const Table& table) {
 void refuse_odd_cubes(const Table& table, const std::string& purpose) {
   const std::vector<OddCube> odd = odd_cubes(table);
   if (odd.empty()) return;
-  std::vector<std::string> sound;
-  if (std::ranges::any_of(odd, [](const OddCube& each) { return each.nan_pixels > 0; }))
-    sound.push_back(fmt::format("{} = 0", column_of_nan));
-  if (std::ranges::any_of(odd, [](const OddCube& each) { return each.infinite_pixels > 0; }))
-    sound.push_back(fmt::format("{} = 0", column_of_infinite));
   refuse(
       "{}. A model trained with bad_pixels: leave_out goes without such pixels; a card data_filter with "
-      "where: [{}] goes without such cubes",
-      told_odd(odd, table.rows(), purpose), join(sound, ", "));
+      "where: [{} = 0, {} = 0] goes without such cubes",
+      told_odd(odd, table.rows(), purpose), column_of_nan, column_of_infinite);
 }
 
 CubeFaults find_cube_faults(const Table& table) {

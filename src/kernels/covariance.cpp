@@ -16,12 +16,12 @@
 namespace stoker::kernels {
 namespace {
 
-constexpr std::int64_t least_covariance_stretch = 32 * most_rows_of_block;
-constexpr std::int64_t most_covariance_stretches = 64;  // enough for the cores of a machine to share
+constexpr std::int64_t least_covariance_stretch = 64 * most_rows_of_block;
+constexpr std::int64_t most_covariance_stretches = 512;
 constexpr std::int64_t most_covariance_numbers = std::int64_t{1} << 26;  // of all stretches: 512 MiB
 
 // Of a block that is not laid as a whole: fewer blocks are merged.
-constexpr std::int64_t most_rows_by_rows = 2'048;
+constexpr std::int64_t most_rows_by_rows = 2'304;
 
 // Fewer rows where channels are many, so that a block stays in the second cache.
 std::int64_t rows_of_covariance_block(std::int64_t columns) {
@@ -58,9 +58,10 @@ class CovarianceStretch {
         work_(work),
         bad_(bad),
         columns_(static_cast<std::size_t>(work.columns)),
-        rows_(work.columns < kernels.least_channels_by_rows ? rows_of_covariance_block(work.columns)
-                                                            : most_rows_by_rows),
-        packed_(DType::float32, {floats_of_covariance_room(work.columns, rows_)}),
+        is_by_rows_(work.columns >= kernels.least_channels_by_rows),
+        rows_(is_by_rows_ ? most_rows_by_rows : rows_of_covariance_block(work.columns)),
+        packed_(DType::float32,
+                {is_by_rows_ ? floats_by_rows(work.columns) : floats_by_channels(work.columns, rows_)}),
         kept_(DType::float32, {rows_, work.columns}),
         seen_(DType::float32, {12 * (work.columns + 3)}),
         shift_(columns_),
@@ -76,11 +77,10 @@ class CovarianceStretch {
   }
 
   Statistics go_through(std::int64_t first, std::int64_t last) {
-    // None is larger than all before it: it is shifted by the mean of the block before, and however far from
-    // there it lies, what that costs of its sums is little beside what the distance adds to them.
     std::int64_t rows = 0;
     for (std::int64_t row = first; row < last; row += rows) {
-      rows = std::min({rows_, std::max(row - first, most_rows_of_block), last - row});
+      const auto before = static_cast<std::int64_t>(found_.rows);
+      rows = std::min({rows_, std::max(before, most_rows_of_block), last - row});
       add_block(row, row + rows);
     }
     for (std::size_t i = 0; i < columns_; ++i) {
@@ -101,6 +101,7 @@ class CovarianceStretch {
       pixels = kept_.as<float>().data();
     }
     if (rows > 0 && !sum_up(pixels, rows, work_.mask == nullptr ? last : work_.rows)) {
+      rows_ = std::min(rows_, most_rows_of_block);  // there may be more, and little is summed up twice then
       rows = keep_pixels(first, last, true);
       pixels = kept_.as<float>().data();
       if (rows > 0 && !sum_up(pixels, rows, work_.rows)) refuse_too_large();
@@ -130,7 +131,9 @@ class CovarianceStretch {
 
   // False where some sum is not finite. From `next` on are the rows that come behind these.
   bool sum_up(const float* pixels, std::int64_t rows, std::int64_t next) {
-    if (found_.rows == 0) shift_to_mean(pixels, rows);
+    // By the mean of all before them, which are at least as many: however far from there these lie, what that
+    // costs of their sums is little beside what the distance adds to those of all.
+    if (found_.rows < static_cast<double>(rows)) shift_to_mean(pixels, rows);
     // Channels whose rows lie a power of two apart would share few lines of the first cache.
     CovarianceBlock block{.pixels = pixels,
                           .rows = rows,
@@ -161,7 +164,7 @@ class CovarianceStretch {
     }
   }
 
-  // As Statistics::merge, of the upper triangle; then the block's mean is the next one's shift.
+  // As Statistics::merge, of the upper triangle.
   void merge_block(std::int64_t rows) {
     const auto count = static_cast<double>(rows);
     const double total = found_.rows + count;
@@ -172,7 +175,7 @@ class CovarianceStretch {
       found_.mean[i] += apart_[i] * (count / total);
       found_.least[i] = std::min(found_.least[i], static_cast<double>(least_[i]));
       found_.most[i] = std::max(found_.most[i], static_cast<double>(most_[i]));
-      shift_[i] = static_cast<float>(mean);
+      shift_[i] = static_cast<float>(found_.mean[i]);
     }
     for (std::size_t i = 0; i < columns_; ++i) {
       const double of_sum = static_cast<double>(sums_[i]) / count;
@@ -189,6 +192,7 @@ class CovarianceStretch {
   const StatisticsWork& work_;
   BadPixels bad_;
   std::size_t columns_;
+  bool is_by_rows_;
   std::int64_t rows_;
   Array packed_;
   Array kept_;

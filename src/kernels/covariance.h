@@ -15,13 +15,14 @@ namespace stoker::kernels {
 // A pixel with a value that is not a finite number.
 enum class BadPixels : std::uint8_t { refuse, leave_out };
 
-// The statistics of float32 pixels [rows, columns], products always among them. Blocks of at most 2,048
-// pixels are shifted by the mean of the block before, their products added up in fp32 over at most 128
-// pixels, then these sums, and merged in fp64, so an offset of any size costs no digits and a covariance is
-// within 1e-6 of √(Sii Sjj); a GPU shifts a whole stretch by the mean of some of its pixels, and each of its
-// threads adds up 256 before these sums are added to each other. The same numbers come out with any number of
-// threads. What a pass over some of the pixels found can be kept (it is plain arrays) and merged with that of
-// the others. Waits for the device, as statistics() does.
+// The statistics of float32 pixels [rows, columns], products always among them. Blocks of at most 2,304
+// pixels are shifted by the mean of all before them, their products added up in fp32 over at most 128 pixels,
+// then these sums over 768, and merged in fp64, so an offset of any size costs no digits and a
+// covariance is within 1e-6 of √(Sii Sjj), within 2e-6 where all products are alike and so rounded alike; a
+// GPU shifts a whole stretch by the mean of some of its pixels, and each of its threads adds up 256 before
+// these sums are added to each other. The same numbers come out with any number of threads. What a pass over
+// some of the pixels found can be kept (it is plain arrays) and merged with that of the others. Waits for the
+// device, as statistics() does.
 Statistics covariance(const StatisticsWork& work, BadPixels bad, const Place& place);
 
 // On the CPU with one of the instruction sets that it has; the best comes first.

@@ -10,9 +10,8 @@ namespace stoker::kernels {
 // product of two channels is computed that nobody needs.
 inline constexpr std::int64_t covariance_lanes = 16;  // rows of a block are filled up to a multiple of it
 inline constexpr std::int64_t most_rows_of_block = 512;
-// Or row by row, so many rows at once, beside which their products are added up; then no channel is filled
-// up.
-inline constexpr std::int64_t covariance_rows_at_once = 64;
+// Or as they come, so many at once, with their channels filled up to a multiple of the lanes.
+inline constexpr std::int64_t covariance_rows_at_once = 48;
 
 struct CovarianceBlock {
   const float* pixels = nullptr;  // [rows, channels]
@@ -20,12 +19,14 @@ struct CovarianceBlock {
   std::int64_t channels = 0;
   std::int64_t stride = 0;       // of a channel's rows in `packed`; a multiple of covariance_lanes
   const float* shift = nullptr;  // [channels], subtracted from every pixel
-  float* packed = nullptr;       // [channels, stride] of shifted values, zeros behind the rows
-  float* least = nullptr;        // [channels] of the pixels as they are
-  float* most = nullptr;         // [channels]
-  float* sums = nullptr;         // [channels] of shifted values
-  float* seen = nullptr;         // room for 12 * (channels + 3) values, aligned to 64 bytes
-  double* products = nullptr;    // [channels, channels] of shifted values; the upper triangle
+  // [channels, stride] of shifted values, zeros behind the rows; or rows as they are laid, and their
+  // products.
+  float* packed = nullptr;
+  float* least = nullptr;      // [channels] of the pixels as they are
+  float* most = nullptr;       // [channels]
+  float* sums = nullptr;       // [channels] of shifted values
+  float* seen = nullptr;       // room for 12 * (channels + 3) values, aligned to 64 bytes
+  double* products = nullptr;  // [channels, channels] of shifted values; the upper triangle
   // Values of the next block, which are fetched while products are computed; null: none. They stand behind
   // those of this one.
   const float* ahead = nullptr;
@@ -35,18 +36,19 @@ struct CovarianceBlock {
   std::int64_t filled() const { return (rows + covariance_lanes - 1) / covariance_lanes * covariance_lanes; }
 };
 
-// Of `packed`, for a block of so many rows that is laid either way.
-inline std::int64_t floats_of_covariance_room(std::int64_t channels, std::int64_t rows) {
-  const std::int64_t by_channels = channels * (rows + covariance_lanes);
+// Of `packed`, for either way.
+inline std::int64_t floats_by_channels(std::int64_t channels, std::int64_t rows) {
+  return channels * (rows + covariance_lanes);
+}
+inline std::int64_t floats_by_rows(std::int64_t channels) {
   const std::int64_t filled = (channels + covariance_lanes - 1) / covariance_lanes * covariance_lanes;
-  const std::int64_t by_rows = filled * (covariance_rows_at_once + filled);
-  return by_channels > by_rows ? by_channels : by_rows;
+  return filled * (covariance_rows_at_once + filled);
 }
 
 struct CovarianceKernels {
   const char* name;
   // Fills `least`, `most`, `sums` and `products`, by way of `packed`. Products are added up in fp32 over at
-  // most stride / lanes or covariance_rows_at_once rows each, then those sums.
+  // most stride / lanes or covariance_rows_at_once rows each, then those sums over at most 768 rows.
   void (*sum_up)(const CovarianceBlock& block);
   // Fills `packed`, channel by channel, `least`, `most` and `sums`.
   void (*pack)(const CovarianceBlock& block);

@@ -2,33 +2,32 @@
 
 #include "kernels/covariance_vectors.h"
 
-// Products of channels for vectors that hold neighbouring channels of one pixel. Pixels stay laid as they
-// come, nothing is turned, and no lanes are added up: channels of a pixel, one by one, are multiplied with
-// whole vectors of its channels. Of the products of a vector's channels with each other, those below the
-// diagonal are computed for nothing, so that it pays where channels are many times as many as lanes.
+// Products of channels for vectors of 16 lanes that hold neighbouring channels of one pixel. Pixels stay laid
+// as they come, nothing is turned, and no lanes are added up: channels of a pixel, one by one, are multiplied
+// with whole vectors of its channels. Products below the diagonal are computed for nothing within these
+// vectors, and of the channels that fill no vector with all others: of 16 channels 53 % of the products are
+// needed, of 50 77 %.
 namespace stoker::kernels {
 namespace {
 
+static_assert(lanes == 16, "tiles are as large as the registers of AVX-512 have room for");
+
 constexpr std::int64_t rows_at_once = covariance_rows_at_once;
-constexpr std::int64_t rows_ahead = 3 * rows_at_once;
-constexpr int singles = lanes == 16 ? 8 : 4;  // channels that a tile takes one by one; half a vector
+constexpr std::int64_t rows_ahead = 4 * rows_at_once;
+// In fp32: of products that are all alike and so rounded alike, sums are within 0.85e-6 then.
+constexpr std::int64_t rows_added_up = 16 * rows_at_once;
+constexpr int singles = 8;  // channels that a tile takes one by one; half a vector
 
 // The first `count` numbers, then zeros; nothing behind them is touched.
 STOKER_INLINE V load_first(const float* from, std::int64_t count) {
-#if defined(__AVX512F__)
   const auto mask = static_cast<__mmask16>((1U << static_cast<unsigned>(count)) - 1U);
   return reinterpret_cast<V>(_mm512_maskz_loadu_ps(mask, from));
-#else
-  V value{};
-  for (std::int64_t i = 0; i < count; ++i) value[i] = from[i];
-  return value;
-#endif
 }
 
 // As many as leave registers for the vectors themselves and one single channel.
 template <int Singles>
 constexpr int vectors_together() {
-  constexpr int sums = lanes == 16 ? 24 : 12;
+  constexpr int sums = 24;
   return sums / Singles < 6 ? sums / Singles : 6;
 }
 
@@ -139,7 +138,7 @@ STOKER_INLINE void lay_last(const LaidRows& some, std::int64_t vector, std::int6
 }
 
 void lay_rows(const LaidRows& some) {
-  constexpr int together = lanes == 16 ? 4 : 3;  // as the registers have room for
+  constexpr int together = 4;
   const std::int64_t vectors = some.stride / lanes;
   std::int64_t vector = 0;
   for (; vector + together < vectors; vector += together) lay_vectors<together, false>(some, vector, 0);
@@ -176,8 +175,8 @@ void multiply_laid(const LaidRows& some, Fetch fetch) {
   });
 }
 
-// From the tiles to the upper triangle. What stands below the diagonal then is not meant.
-void write_products(const CovarianceBlock& block, const float* products) {
+// Adds the tiles to the upper triangle. What stands below the diagonal then is not meant.
+void add_products(const CovarianceBlock& block, const float* products) {
   const std::int64_t channels = block.channels;
   const std::int64_t whole = channels - channels % lanes;
   visit_tiles(channels, [&]<int Singles, int Vectors>(std::int64_t channel, std::int64_t vector) {
@@ -187,22 +186,26 @@ void write_products(const CovarianceBlock& block, const float* products) {
       const std::int64_t own = channel + i;
       if (own < whole) {
         for (int j = 0; j < Vectors * lanes; ++j)
-          block.products[own * channels + first + j] = static_cast<double>(products[j]);
+          block.products[own * channels + first + j] += static_cast<double>(products[j]);
       } else {
         for (std::int64_t other = first; other < end; ++other)
-          block.products[other * channels + own] = static_cast<double>(products[other - first]);
+          block.products[other * channels + own] += static_cast<double>(products[other - first]);
       }
     }
   });
 }
 
-// Those that fetch.
-std::int64_t count_tiles(std::int64_t channels) {
-  std::int64_t tiles = 0;
+struct Tiles {
+  std::int64_t fetching = 0;
+  std::int64_t products = 0;
+};
+Tiles count_tiles(std::int64_t channels) {
+  Tiles all;
   visit_tiles(channels, [&]<int Singles, int Vectors>(std::int64_t, std::int64_t) {
-    tiles += Singles == singles ? 1 : 0;
+    all.fetching += Singles == singles ? 1 : 0;
+    all.products += Singles * Vectors * lanes;
   });
-  return tiles;
+  return all;
 }
 
 void sum_up_by_rows(const CovarianceBlock& block) {
@@ -221,22 +224,26 @@ void sum_up_by_rows(const CovarianceBlock& block) {
     some.least[i] = some.most[i] = i < channels ? block.pixels[i] : 0.0F;
     some.sums[i] = 0;
   }
-  for (std::int64_t i = 0; i < stride * stride; ++i) some.products[i] = 0;
-  const std::int64_t tiles = count_tiles(channels);
+  for (std::int64_t i = 0; i < channels * channels; ++i) block.products[i] = 0;
+  const Tiles tiles = count_tiles(channels);
   for (std::int64_t row = 0; row < block.rows; row += rows_at_once) {
+    if (row % rows_added_up == 0)
+      for (std::int64_t i = 0; i < tiles.products; ++i) some.products[i] = 0;
     some.rows = row + rows_at_once < block.rows ? rows_at_once : block.rows - row;
     some.pixels = block.pixels + row * channels;
     lay_rows(some);
     Fetch fetch{some.pixels, 0};
-    if (block.ahead_count > 0) fetch = {some.pixels + rows_ahead * channels, (channels + tiles - 1) / tiles};
+    if (block.ahead_count > 0)
+      fetch = {some.pixels + rows_ahead * channels, (channels + tiles.fetching - 1) / tiles.fetching};
     multiply_laid(some, fetch);
+    if (row + some.rows == block.rows || (row + some.rows) % rows_added_up == 0)
+      add_products(block, some.products);
   }
   for (std::int64_t i = 0; i < channels; ++i) {
     block.least[i] = some.least[i];
     block.most[i] = some.most[i];
     block.sums[i] = some.sums[i];
   }
-  write_products(block, some.products);
 }
 
 }  // namespace

@@ -17,6 +17,10 @@ constexpr std::size_t most_table_classes = 30;
 constexpr std::size_t most_listed_mistakes = 30;
 constexpr int shades = 20;  // .shade-0 to .shade-20 of report.css
 
+bool is_of_cubes(const RunRecord::Training* training) {
+  return training != nullptr && reads_cubes(training->model_type);
+}
+
 std::string metric_text(double value) {
   if (!std::isfinite(value)) return "–";
   if (std::abs(value) <= 1) return fmt::format("{:.4f}", value);
@@ -56,7 +60,9 @@ std::string below_metric(const std::string& name, const Evaluation* evaluation,
     if (const MetricInterval* interval = evaluation->interval(name))
       lines.push_back(fmt::format("{} to {}", metric_text(interval->low), metric_text(interval->high)));
   }
-  if (training != nullptr) lines.push_back(line_named(training->metrics, name, "training rows"));
+  if (training != nullptr)
+    lines.push_back(
+        line_named(training->metrics, name, is_of_cubes(training) ? "training cubes" : "training rows"));
   if (evaluation != nullptr && evaluation->baseline)
     lines.push_back(
         line_named(evaluation->baseline->metrics, name, html_escaped(evaluation->baseline->predicts)));
@@ -67,12 +73,11 @@ std::string below_metric(const std::string& name, const Evaluation* evaluation,
 // What the small lines below the metrics are.
 std::string metrics_hint(const Evaluation* evaluation, const RunRecord::Training* training) {
   std::string text;
-  const bool are_cubes = training != nullptr && reads_cubes(training->model_type);
   if (evaluation != nullptr && !evaluation->intervals.empty())
     text += "Below each metric: where it would lie on other such rows, 95 times of 100";
   if (training != nullptr && !training->metrics.empty()) {
     text += text.empty() ? "Below each metric: " : "; ";
-    const char* rows = are_cubes ? "cubes" : "rows";
+    const char* rows = is_of_cubes(training) ? "cubes" : "rows";
     text += training->measured_rows < training->rows
                 ? fmt::format("its value on {} of the {} {} trained on",
                               human_count(static_cast<std::uint64_t>(training->measured_rows)),
@@ -176,7 +181,7 @@ std::string metrics_section(const RunContents& contents) {
     for (const auto& [name, value] : result.metrics)
       groups += tile(html_escaped(std::string(title_of(name))), metric_text(value),
                      below_metric(name, evaluation, training));
-    groups += tile(evaluation != nullptr && evaluation->are_cubes ? "Cubes evaluated" : "Rows evaluated",
+    groups += tile(is_of_cubes(training) ? "Cubes evaluated" : "Rows evaluated",
                    human_count(static_cast<std::uint64_t>(std::max<std::int64_t>(0, result.rows))));
     groups += "</dl>\n" + metrics_hint(evaluation, training);
   }

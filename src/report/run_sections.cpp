@@ -123,7 +123,9 @@ std::string training_table(const RunRecord::Training& training) {
   rows += fact("Data placed in", training.placement);
   const RunRecord::Training::Steps& steps = training.steps_taken;
   rows += fact("Precision", steps.precision);
-  if (steps.batch_size > 0) rows += fact("Rows per step", count_text(steps.batch_size));
+  if (steps.batch_size > 0)
+    rows += fact(reads_cubes(training.model_type) ? "Cubes per step" : "Rows per step",
+                 count_text(steps.batch_size));
   if (steps.learning_rate > 0) rows += fact("Learning rate", human_number(steps.learning_rate));
   for (const std::string& each : steps.adjustments) rows += fact("Changed on the way", each);
   if (steps.peak_bytes > 0)

@@ -11,7 +11,6 @@
 #include "data/target_column.h"
 #include "data/time_order.h"
 #include "device/cpu_formats.h"
-#include "model/nodes/node_network.h"
 #include "predict/predictions.h"
 #include "train/calibrate_deviations.h"
 #include "train/choose_batch.h"
@@ -148,11 +147,12 @@ PreparedData prepare_with_validation(const FitRequest& request, const TrainingSe
 }
 
 // What settings mean where they do not mean quite what they say.
-void tell_of_batches(const TrainingSettings& config, const EngineRequest& request, const Notes& notes) {
+void tell_of_batches(const TrainingSettings& config, const EngineRequest& request, bool are_cubes,
+                     const Notes& notes) {
   if (config.batch_size > request.training.rows())
-    notes(Severity::info, fmt::format("batch_size {} is more than the {} training {}: every step takes all",
-                                      config.batch_size, request.training.rows(),
-                                      nodes::is_node_network(request.network) ? "cubes" : "rows"));
+    notes(Severity::info,
+          fmt::format("batch_size {} is more than the {} training {}: every step takes all",
+                      config.batch_size, request.training.rows(), are_cubes ? "cubes" : "rows"));
   const std::vector<ParameterSpec> specs = parameter_specs(request.network);
   const bool has_buffers = std::ranges::any_of(specs, [](const auto& each) { return !each.is_trained; });
   if (config.accumulation_steps > 1 && has_buffers)
@@ -258,7 +258,7 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
     ahead = {};
     wanted = request_for_device(request, data, Device::cpu(), ahead);
   }
-  tell_of_batches(training, wanted, notes);
+  tell_of_batches(training, wanted, data.preparation.cubes() != nullptr, notes);
   if (wanted.precision == Precision::bf16 && !wanted.device.is_cuda() && !cpu_multiplies_bf16())
     notes(
         Severity::warning,

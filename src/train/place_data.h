@@ -26,7 +26,7 @@ struct PlacementWishes {
   std::optional<std::int64_t> rows_per_shard = std::nullopt;
 };
 
-// By the engines: the one that is chosen, that a checkpoint was made by, or any of those.
+// By these engines: the one that is chosen, that a checkpoint was made by, or any of them.
 NoWindow asking_engines(EngineChoice choice, const std::optional<std::string>& resumed,
                         std::span<const EngineMaker> among = engines());
 

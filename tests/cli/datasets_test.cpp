@@ -186,6 +186,24 @@ TEST_F(Datasets, ThatAreCutShortAreFound) {
   EXPECT_THAT(checked.output, HasSubstr("3 rows then, 2 rows now"));
 }
 
+// Earlier versions put cubes on record without their infinite pixels.
+TEST_F(Datasets, OfCubesOnRecordBeforeAreFilteredByInfinitePixels) {
+  done({"datasets", "add", "cubes", "sample:spectral_stress", "--sample-rows", "2"});
+  database::write_sqlite(place_.folder() / "runs" / "store.sqlite")
+      ->run("UPDATE stoker_datasets SET columns = replace(columns, 'infinite_pixels', 'other_pixels')");
+  const auto filtered_by = [&](const std::string& column) {
+    place_.write("cubes.yaml",
+                 "version: 1\nname: cubes\ncards:\n"
+                 "  load: { type: data_load, config: { source: datasets, dataset_ids: [cubes] } }\n"
+                 "  sound: { type: data_filter, inputs: { dataset: load.dataset }, config: { where: [" +
+                     column + " = 0] } }\n");
+    return stoker({"validate", "cubes.yaml"});
+  };
+  EXPECT_EQ(filtered_by("odd_pixels").code, 2);
+  EXPECT_EQ(filtered_by("infinite_pixels").code, 0);
+  EXPECT_EQ(stoker({"run", "cubes.yaml"}).code, 0);
+}
+
 TEST_F(Datasets, WithArraysCutShortAreFound) {
   const std::unique_ptr<database::WritableDatabase> file =
       database::write_sqlite(place_.folder() / "r.sqlite");

@@ -140,6 +140,37 @@ TEST(Covariance, LosesNothingWhereCubesLieFarApart) {
   }
 }
 
+// Most of the pixels before have no numbers, so that few tell where the next ones lie.
+TEST(Covariance, LosesNothingWhereFewPixelsComeBeforeMany) {
+  for (const std::int64_t columns : {6, 20})
+    for (const float apart : {100.0F, 1'000.0F, 30'000.0F}) {
+      Pixels pixels(6'000, columns, 0);
+      for (std::int64_t row = 0; row < pixels.rows; ++row)
+        for (std::int64_t i = 0; i < columns; ++i)
+          pixels.at(row, i) = row == 0 ? 0 : row < 2'048 ? NAN : pixels.at(row, i) + apart;
+      expect_on_all_instruction_sets(pixels, BadPixels::leave_out);
+      Pixels outlier(9'000, columns, 0);
+      for (std::int64_t row = 2'400; row < 4'700; ++row) outlier.at(row, 0) = NAN;
+      for (std::int64_t i = 0; i < columns; ++i) outlier.at(3'000, i) = apart;
+      expect_on_all_instruction_sets(outlier, BadPixels::leave_out);
+    }
+}
+
+// Two values in turn, whose products are all rounded in one direction.
+TEST(Covariance, IsWithinItsBoundsWhereAllProductsAreAlike) {
+  Pixels pixels(4'608, 50, 0);
+  for (std::int64_t row = 0; row < pixels.rows; ++row)
+    for (std::int64_t i = 0; i < pixels.columns; ++i)
+      pixels.at(row, i) = (row % 2 == 0 ? 1.0F : -1.0F) * (1.5564543F + 0.01F * static_cast<float>(i));
+  const Statistics expected = in_two_passes(pixels);
+  for (const kernels::CovarianceKernels* each : kernels::covariance_kernels_here()) {
+    SCOPED_TRACE(each->name);
+    const Statistics found = kernels::covariance_with(*each, pixels.work(), BadPixels::refuse);
+    for (std::size_t i = 0; i < expected.squares.size(); ++i)
+      EXPECT_NEAR(found.squares[i] / expected.squares[i], 1, 2e-6) << i;
+  }
+}
+
 TEST(Covariance, OfAConstantChannelIsExactlyZero) {
   for (const std::int64_t columns : {6, 20}) {
     Pixels pixels(3'000, columns, 5);
@@ -166,25 +197,29 @@ TEST(Covariance, LeavesOutMaskedPixelsAndThoseWithoutNumbers) {
 }
 
 TEST(Covariance, RefusesAPixelWithoutANumberUnlessItIsMasked) {
-  Pixels pixels(2'000, 4, 2);
-  pixels.at(1'234, 1) = NAN;
-  const auto found = [&] {
-    return kernels::covariance(pixels.work(), BadPixels::refuse, {Device::cpu(), nullptr});
-  };
-  try {
-    found();
-    FAIL() << "a pixel without a number was taken";
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("pixel 1234 has a value"), std::string::npos) << error.what();
+  for (const std::int64_t columns : {4, 20}) {
+    Pixels pixels(6'000, columns, 2);
+    pixels.at(4'321, 1) = NAN;
+    const auto found = [&] {
+      return kernels::covariance(pixels.work(), BadPixels::refuse, {Device::cpu(), nullptr});
+    };
+    try {
+      found();
+      FAIL() << "a pixel without a number was taken";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("pixel 4321 has a value"), std::string::npos) << error.what();
+    }
+    pixels.mask.assign(6'000, 1);
+    pixels.mask[4'321] = 0;
+    EXPECT_EQ(found().rows, 5'999);
   }
-  pixels.mask.assign(2'000, 1);
-  pixels.mask[1'234] = 0;
-  EXPECT_EQ(found().rows, 1'999);
 }
 
 TEST(Covariance, RefusesValuesThatSinglePrecisionCannotSquare) {
-  Pixels pixels(2'000, 2, 0, 1e30);
-  EXPECT_THROW(kernels::covariance(pixels.work(), BadPixels::leave_out, {Device::cpu(), nullptr}), Error);
+  for (const std::int64_t columns : {2, 20}) {
+    const Pixels pixels(2'000, columns, 0, 1e30);
+    EXPECT_THROW(kernels::covariance(pixels.work(), BadPixels::leave_out, {Device::cpu(), nullptr}), Error);
+  }
 }
 
 TEST(Covariance, HasTheSameBitsWithAnyNumberOfThreads) {

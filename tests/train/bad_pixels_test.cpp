@@ -72,7 +72,7 @@ TEST(BadPixels, AreRefusedWithTheirCubesUnlessTheyAreToBeLeftOut) {
   const Model model = fitted_to_cubes(some_cubes(4), spec_of_graph(detector)).model;
   EXPECT_THAT(error_of(ExitCode::wrong_request, [&] { evaluate(model, with_a_bad_first_cube(3)); }),
               AllOf(HasSubstr("1 of 3 cubes to evaluate on has pixels"), HasSubstr("cube_0 (64 pixels NaN)"),
-                    HasSubstr("where: [nan_pixels = 0]")));
+                    HasSubstr("where: [nan_pixels = 0, infinite_pixels = 0]")));
 }
 
 // Of statistics, gradients and metrics, by the fused chain and by a graph that is none.

@@ -6,6 +6,7 @@
 #include "graphs_of_cubes.h"
 #include "train/engines.h"
 #include "train/fit_network.h"
+#include "train/place_data.h"
 #include "train/recorded_figures.h"
 
 // Graphs of nodes over cubes, on a GPU.
@@ -149,6 +150,22 @@ TEST(NodeGraphTraining, TakesAGpuByItselfWhereLibTorchIsOnRecordAsFaster) {
   EXPECT_EQ(result.device, "cuda:0");
   EXPECT_EQ(result.engine, "eager");
   EXPECT_THAT(listener.infos, Contains(HasSubstr("as measured on this machine")));
+}
+
+// When they are asked which device to take, nothing is learned yet that engines with kernels look for.
+TEST(NodeGraphTraining, IsShownToTheEnginesOfLibTorchBeforeItHasLearnedAnything) {
+  const Table table = some_cubes(4);
+  const FitRequest request = request_for_cubes(table, spec_of_graph(trained_detector));
+  const PreparedData data = prepare(table, nullptr, request.preparation,
+                                    form_of(family_of(request.spec), request.spec.settings), no_notes());
+  EngineRequest wanted = request_without_rows(request.spec, data, Device::cuda(0), request.config);
+  wanted.training = data.training;
+  wanted.is_placed = false;
+  std::vector<std::string_view> names;
+  for (const EngineMaker& each : libtorch_engines()) names.push_back(each.name);
+  EXPECT_THAT(names, testing::ElementsAre("graph", "eager"));
+  const NoWindow asking = asking_engines(EngineChoice::automatic, std::nullopt, libtorch_engines());
+  EXPECT_NO_THROW(asking(wanted));
 }
 
 TEST(NodeGraphTraining, LearnsOnAGpuWhatItLearnsOnTheCpu) {

@@ -105,6 +105,9 @@ std::optional<std::vector<std::string>> columns_of_source(const config::Value& c
     const DatasetRecord dataset = store.find(id);
     names.emplace();
     for (const auto& [name, type] : dataset.columns) names->push_back(name);
+    // Earlier versions put cubes on record without it.
+    if (dataset.cubes && std::ranges::find(*names, column_of_infinite) == names->end())
+      names->emplace_back(column_of_infinite);
   }
   return names;
 }
