@@ -193,8 +193,7 @@ void refuse_flags_of_rows(const PredictCommand& command) {
         "and --slower are for rows");
   if (!command.output.empty() && std::filesystem::exists(command.output) &&
       !std::filesystem::is_directory(command.output))
-    refuse("--output {} is a file, but of cubes there are several files to write; give a folder",
-           command.output);
+    refuse("--output {} is a file, but cubes are written as several files; give a folder", command.output);
 }
 
 ScoredCube summed_up(const std::string& name, const CubeScores& found) {

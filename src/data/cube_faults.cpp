@@ -105,8 +105,8 @@ void refuse_odd_cubes(const Table& table, const std::string& purpose) {
   const std::vector<OddCube> odd = odd_cubes(table);
   if (odd.empty()) return;
   refuse(
-      "{}. A model trained with bad_pixels: leave_out goes without such pixels; a card data_filter with "
-      "where: [{} = 0, {} = 0] goes without such cubes",
+      "{}. A model trained with bad_pixels: leave_out goes without such pixels; in a document, a card "
+      "data_filter with where: [{} = 0, {} = 0] goes without such cubes",
       told_odd(odd, table.rows(), purpose), column_of_nan, column_of_infinite);
 }
 

@@ -107,6 +107,14 @@ void add_cubes_of_folder(const fs::path& folder, const std::string& shown, const
   if (error) refuse("the folder {} cannot be read: {}", shown, error.message());
   if (files.empty())
     refuse("the folder {} has no cubes in it: ENVI headers (.hdr), .npy, .npz, .h5 or .hdf5", shown);
+  // Beside what was exported of them.
+  const auto is_session = [](const fs::path& file) {
+    return lower_case(file.extension().string()) == ".cu3s";
+  };
+  if (!std::ranges::all_of(files, is_session))
+    if (const std::size_t left_out = std::erase_if(files, is_session); left_out > 0)
+      found.remarks.push_back(fmt::format("{}: {} of cuvis (.cu3s) {} left out", shown,
+                                          counted(left_out, "session file"), left_out == 1 ? "is" : "are"));
   std::ranges::sort(files);
   const std::vector<std::string> names = names_of_cubes(files);
   for (std::size_t i = 0; i < files.size(); ++i) {

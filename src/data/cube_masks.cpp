@@ -60,10 +60,10 @@ class CocoAttaching {
              counted(masks_->images().size(), "image"), printable(masks_->images().front().file_name));
     refuse_doubles(*found);
     for (const auto& [image, cube] : *found) take(image, found_.cubes[cube]);
-    if (found->size() < masks_->images().size())
-      found_.warnings.push_back(fmt::format("{}: {} of {} belong to no cube", shown_,
-                                            human_count(masks_->images().size() - found->size()),
-                                            counted(masks_->images().size(), "image")));
+    if (const std::size_t left = masks_->images().size() - found->size(); left > 0)
+      found_.warnings.push_back(fmt::format("{}: {} of {} {} to no cube", shown_, human_count(left),
+                                            counted(masks_->images().size(), "image"),
+                                            left == 1 ? "belongs" : "belong"));
     if (masks_->regions_of_class_0() > 0)
       found_.warnings.push_back(
           fmt::format("{}: {} of category 0, which stands for nothing in a mask; give it another id", shown_,

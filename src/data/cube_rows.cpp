@@ -8,6 +8,7 @@
 #include "base/setting_error.h"
 #include "base/text.h"
 #include "data/cubes.h"
+#include "data/found_cubes.h"
 
 namespace stoker {
 namespace {
@@ -66,9 +67,8 @@ void refuse_other_cubes(const Table& table, const CubesRead& form) {
     refuse("the model was trained on cubes with {}, but these have {}", channels_text(form.channels),
            channels_text(cubes.channels()));
   if (cubes.wavelengths.empty() || form.wavelengths.empty()) return;
-  constexpr double nearly_the_same = 0.5;  // nm
   for (std::size_t i = 0; i < form.wavelengths.size(); ++i)
-    if (std::abs(cubes.wavelengths[i] - form.wavelengths[i]) > nearly_the_same)
+    if (std::abs(cubes.wavelengths[i] - form.wavelengths[i]) > nearly_the_same_nm)
       refuse("the model was trained on cubes whose channel {} is at {:.5g} nm, but here it is at {:.5g} nm",
              i + 1, form.wavelengths[i], cubes.wavelengths[i]);
 }

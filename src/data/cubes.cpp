@@ -240,8 +240,8 @@ std::vector<std::pair<std::string, std::string>> CubesLook::lines() const {
                                height, width, counted(static_cast<std::uint64_t>(channels), "channel")));
   all.emplace_back("wavelengths", wavelengths.empty()
                                       ? "not known"
-                                      : fmt::format("{} to {} nm", number_text(std::ranges::min(wavelengths)),
-                                                    number_text(std::ranges::max(wavelengths))));
+                                      : fmt::format("{:.7g} to {:.7g} nm", std::ranges::min(wavelengths),
+                                                    std::ranges::max(wavelengths)));
   std::string values = fmt::format("{:.6g} to {:.6g}", lowest, highest);
   if (nan_pixels > 0)
     values += fmt::format(", NaN in {}", counted(static_cast<std::uint64_t>(nan_pixels), "pixel"));

@@ -131,11 +131,13 @@ void CubesReader::tell_of(const Cubes& cubes, const Notes& notes) const {
   std::int64_t nan_pixels = 0;
   std::int64_t infinite_pixels = 0;
   std::uint64_t with_nan = 0;
+  std::uint64_t with_infinite = 0;
   std::uint64_t without_mask = 0;
   for (const CubeFacts& each : cubes.facts) {
     nan_pixels += each.nan_pixels;
     infinite_pixels += each.infinite_pixels;
     with_nan += each.nan_pixels > 0 ? 1 : 0;
+    with_infinite += each.infinite_pixels > 0 ? 1 : 0;
     without_mask += each.has_mask ? 0 : 1;
   }
   if (nan_pixels > 0)
@@ -145,12 +147,15 @@ void CubesReader::tell_of(const Cubes& cubes, const Notes& notes) const {
                       nan_pixels == 1 ? "has" : "have", nan_pixels == 1 ? "it is" : "they are"));
   if (infinite_pixels > 0)
     notes(Severity::warning,
-          fmt::format("{} {} a value that is infinite, or too large for 32 bits; {} kept",
+          fmt::format("{} in {} {} a value that is infinite, or too large for 32 bits; {} kept",
                       counted(static_cast<std::uint64_t>(infinite_pixels), "pixel"),
-                      infinite_pixels == 1 ? "has" : "have", infinite_pixels == 1 ? "it is" : "they are"));
+                      counted(with_infinite, "cube"), infinite_pixels == 1 ? "has" : "have",
+                      infinite_pixels == 1 ? "it is" : "they are"));
   if (cubes.has_masks() && without_mask > 0)
-    notes(Severity::warning, fmt::format("{} of {} have no mask: nothing in them counts as marked",
-                                         human_count(without_mask), counted(cubes.facts.size(), "cube")));
+    notes(Severity::warning,
+          fmt::format("{} of {} {} no mask: nothing in {} counts as marked", human_count(without_mask),
+                      counted(cubes.facts.size(), "cube"), without_mask == 1 ? "has" : "have",
+                      without_mask == 1 ? "it" : "them"));
 }
 
 Table CubesReader::read(const std::vector<std::string>& /*text_columns*/, const Notes& notes) const {

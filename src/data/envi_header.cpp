@@ -198,7 +198,7 @@ class EnviReading {
 
   void bring_to_nanometres(EnviHeader& header) const {
     std::string unit = has("wavelength units") ? lower_case(fields_.at("wavelength units")) : "";
-    if (unit == "unknown" || unit == "index") unit = "";
+    if (unit == "unknown") unit = "";
     auto& all = header.wavelengths;
     const auto is_one_of = [&](std::initializer_list<std::string_view> names) {
       return std::ranges::find(names, std::string_view(unit)) != names.end();
@@ -221,6 +221,9 @@ class EnviReading {
     } else if (unit.empty()) {
       header.wavelength_note =
           "the header does not say in which unit its wavelengths are; nanometres are assumed";
+    } else if (unit == "index") {
+      header.wavelength_note = "the header numbers its bands, in place of their wavelengths";
+      all.clear();
     } else {
       header.wavelength_note =
           fmt::format("the wavelength unit '{}' is not known, so the wavelengths are left out",

@@ -26,6 +26,14 @@ void refuse_unlike_cubes(const FoundCubes& found) {
   }
 }
 
+// Of the channels, of as many; the index of one.
+std::size_t farthest_apart(const std::vector<double>& some, const std::vector<double>& others) {
+  std::size_t farthest = 0;
+  for (std::size_t i = 0; i < std::min(some.size(), others.size()); ++i)
+    if (std::abs(some[i] - others[i]) > std::abs(some[farthest] - others[farthest])) farthest = i;
+  return farthest;
+}
+
 void settle_wavelengths(const SourceConfig& config, FoundCubes& found) {
   constexpr double same = 0.05;  // nm: headers round them
   const FoundCube& first = found.cubes.front();
@@ -41,8 +49,23 @@ void settle_wavelengths(const SourceConfig& config, FoundCubes& found) {
     if (std::ranges::equal(each.wavelengths, found.wavelengths,
                            [](double a, double b) { return std::abs(a - b) <= same; }))
       continue;
-    found.warnings.push_back(fmt::format(
-        "{} has different wavelengths from {}, whose wavelengths are used for all", each.shown, first.shown));
+    if (each.wavelengths.empty() != first.wavelengths.empty()) {
+      const bool are_known = !first.wavelengths.empty();
+      found.warnings.push_back(fmt::format("{} tells no wavelengths, but {} does; {} for all",
+                                           (are_known ? each : first).shown, (are_known ? first : each).shown,
+                                           are_known ? "those are used" : "none are used"));
+      return;
+    }
+    const auto channel = farthest_apart(each.wavelengths, first.wavelengths);
+    const double here = each.wavelengths.at(channel), there = first.wavelengths.at(channel);
+    if (std::abs(here - there) > nearly_the_same_nm)
+      refuse(
+          "channel {} of {} is at {:.6g} nm, but in {} it is at {:.6g} nm: cubes of one source have the same "
+          "channels; give wavelengths where they are those of one camera after all",
+          channel + 1, each.shown, here, first.shown, there);
+    found.warnings.push_back(
+        fmt::format("the wavelengths of {} are up to {:.2g} nm away from those of {}, which are used for all",
+                    each.shown, std::abs(here - there), first.shown));
     return;
   }
 }

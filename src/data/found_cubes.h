@@ -47,6 +47,9 @@ void add_cubes_of_file(const std::filesystem::path& file, const std::string& sho
 // The array of a file of masks.
 StoredArray mask_array(const std::filesystem::path& file, const std::string& shown,
                        const SourceConfig& config, FoundCubes& found);
+// Wavelengths that are this far apart at most are those of one channel.
+inline constexpr double nearly_the_same_nm = 0.5;
+
 bool may_hold_cubes(const std::filesystem::path& file);  // by its name
 
 // Masks of cubes one behind the other, of one array (cube_masks.cpp). Refuses an array of another size.

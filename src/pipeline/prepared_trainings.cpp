@@ -101,6 +101,11 @@ void place_rows(const PreparedTraining& training, const Notes& notes, PreparedRo
   rows.placed_validation = std::move(request.validation);
 }
 
+// Their answers are masks, not a column of the table.
+bool reads_cubes(const PreparedTraining& training) {
+  return form_of(family_of(training.spec), training.spec.settings).reads_cubes;
+}
+
 std::optional<MetricStopping> stopping_of(const PreparedTraining& training) {
   const PreparedData& data = training.rows->data;
   const Network network = network_for(family_of(training.spec), training.spec.settings, data.preparation);
@@ -177,7 +182,7 @@ void PreparedTrainings::check_tests(const Document& document, const PreparedTrai
   std::set<std::string> cards;
   for (const Card& card : document.cards) cards.insert(card.id);
   for (const Connection& test : tests_of_model(document, cards, sweep_.train_card)) {
-    if (needs_a_model(document, test.card)) continue;
+    if (needs_a_model(document, test.card) || reads_cubes(training)) continue;
     const std::string key = fmt::format("{}\n{}\n{}", identity, outputs_.identity_at(document, test),
                                         config::to_yaml(config::write(training.settings.preparation)));
     if (checked_tests_.contains(key)) continue;
@@ -191,7 +196,8 @@ PreparedRows PreparedTrainings::make_rows(const PreparedTraining& training, cons
                                           std::int64_t fold) {
   PreparedRows made;
   PreparationConfig settled = training.settings.preparation;
-  const std::vector<std::int64_t> classes = classes_of(table, settled, no_notes());
+  const std::vector<std::int64_t> classes =
+      reads_cubes(training) ? std::vector<std::int64_t>() : classes_of(table, settled, no_notes());
   const SplitRows rows =
       splits_of(table, classes, sweep_.config, training.spec).at(static_cast<std::size_t>(fold));
   if (const std::string purged = purge_text(rows); !purged.empty() && sweep_.config.folds == 0)
@@ -207,13 +213,14 @@ PreparedRows PreparedTrainings::make_rows(const PreparedTraining& training, cons
   };
   made.data = stoker::prepare(made.training, &made.validation, settled,
                               form_of(family_of(training.spec), training.spec.settings), of_fold);
+  if (reads_cubes(training)) made.task = choice_of(made.data.preparation.task());
   place_rows(training, notes_, made);
   return made;
 }
 
 void PreparedTrainings::check_ranked_classes(const PreparedTraining& training, const Table& table,
                                              const std::string& key) {
-  const bool has_classes = family_of(training.spec).targets != Targets::numbers;
+  const bool has_classes = family_of(training.spec).targets != Targets::numbers && !reads_cubes(training);
   const Metric* metric = find_metric(sweep_.config.metric);
   const bool ranks = metric != nullptr && metric->needs == MetricNeeds::ranked_classes;
   if (!ranks || !has_classes || checked_classes_.contains(key)) return;
@@ -229,6 +236,7 @@ void PreparedTrainings::check_ranked_classes(const PreparedTraining& training, c
 // By all rows, whatever fold they are in.
 void PreparedTrainings::settle_features(PreparedTraining& training, const Table& table,
                                         const std::string& key) {
+  if (reads_cubes(training)) return;
   PreparationConfig& settings = training.settings.preparation;
   const auto found = features_.find(key);
   if (found != features_.end()) {

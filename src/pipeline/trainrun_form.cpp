@@ -122,8 +122,8 @@ class TrainrunForm {
       return note(data, "data", "train_ids are not named, so four of five cubes are trained on");
     note(data, "data",
          fmt::format(
-             "of the cubes as many are drawn to validate and to test with as ids are named ({:g}, {:g} "
-             "and {:g}), not the same ones",
+             "cubes are drawn in the proportions of the ids that are named ({:g} to train, {:g} to validate "
+             "and {:g} to test with), but not the ones with these ids",
              ids[0], ids[1], ids[2]));
     if (ids[1] > 0) model_.set("validation_ratio", Value(ids[1] / (ids[0] + ids[1]), data.line()));
     split_.set("train_ratio", Value(1 - ids[2] / all, data.line()));

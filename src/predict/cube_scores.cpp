@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "data/column_values.h"
 #include "data/cube_faults.h"
@@ -73,7 +74,7 @@ Answers find_scores(const NodeGraph& graph, Stage stage) {
 Answers answers_of(const NodeGraph& graph, Stage stage) {
   Answers answers = find_scores(graph, stage);
   if (!answers.scores)
-    refuse("the graph has no node that scores pixels, so there is nothing to tell of them");
+    refuse("the graph has no node that scores pixels, so there is nothing to measure or to draw");
   return answers;
 }
 
@@ -401,6 +402,22 @@ void score_cubes(const Model& model, const Table& table,
   }
 }
 
+namespace {
+
+// By their names, what their masks mark and the range of their values, in the order of the rows.
+std::string which_cubes(const Table& table) {
+  std::string facts;
+  for (std::int64_t row = 0; row < table.rows(); ++row) {
+    const auto cube = static_cast<std::size_t>(cube_of(table, row));
+    const CubeFacts& each = table.cubes->facts.at(cube);
+    facts += fmt::format("{}\n{} {} {}\n", table.cubes->names.at(cube), each.lowest, each.highest,
+                         each.masked_pixels);
+  }
+  return sha256_of_text(facts);
+}
+
+}  // namespace
+
 Evaluation evaluate_cubes(const Model& model, const Table& table, CubeFindings* findings) {
   if (table.rows() == 0)
     refuse("there are no cubes to evaluate on: hold some back (test_ratio), or leave the evaluation out");
@@ -416,7 +433,7 @@ Evaluation evaluate_cubes(const Model& model, const Table& table, CubeFindings* 
   evaluation.task = model.preparation.task();
   evaluation.target = model.preparation.target_column();
   evaluation.rows = table.rows();
-  evaluation.are_cubes = true;
+  evaluation.cubes_measured = which_cubes(table);
   measure.tell(evaluation);
   if (findings == nullptr) return evaluation;
   findings->cubes = table.rows();

@@ -114,7 +114,7 @@ Evaluation evaluation_from(const json& value) {
   Evaluation evaluation;
   evaluation.task = task_named(value.at("task").get<std::string>());
   evaluation.rows = value.at("rows").get<std::int64_t>();
-  evaluation.are_cubes = value.value("are_cubes", false);
+  evaluation.cubes_measured = value.value("cubes_measured", std::string());
   evaluation.rows_alike = value.value("rows_alike", std::int64_t{1});
   if (evaluation.rows_alike < 1) refuse("this is not an evaluation: its rows_alike is below 1");
   evaluation.target = value.at("target").get<std::string>();
@@ -142,7 +142,7 @@ json Evaluation::to_json() const {
              {"target", target},
              {"metrics", named_values(metrics)},
              {"charts", std::move(drawn)}};
-  if (are_cubes) whole["are_cubes"] = true;
+  if (are_cubes()) whole["cubes_measured"] = cubes_measured;
   if (rows_alike > 1) whole["rows_alike"] = rows_alike;
   if (!intervals.empty()) whole["intervals"] = intervals_json(intervals);
   if (baseline) {
@@ -162,7 +162,7 @@ Evaluation Evaluation::from_json(const json& value) {
 }
 
 std::string Evaluation::counted_rows() const {
-  return counted(static_cast<std::uint64_t>(std::max<std::int64_t>(0, rows)), are_cubes ? "cube" : "row");
+  return counted(static_cast<std::uint64_t>(std::max<std::int64_t>(0, rows)), are_cubes() ? "cube" : "row");
 }
 
 std::optional<double> Evaluation::metric(std::string_view name) const {

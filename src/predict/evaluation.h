@@ -34,7 +34,7 @@ struct Baseline {
 struct Evaluation {
   Task task = Task::regression;
   std::int64_t rows = 0;
-  bool are_cubes = false;  // each row is one
+  std::string cubes_measured;  // what tells these cubes from others; "": rows of a table
   std::int64_t rows_alike =
       1;  // so many next to each other have something in common, as windows that overlap
   std::string target;
@@ -49,6 +49,7 @@ struct Evaluation {
   // Also of what earlier versions wrote, which kept rows and the confusion matrix elsewhere.
   static Evaluation from_json(const nlohmann::json& json);
 
+  bool are_cubes() const { return !cubes_measured.empty(); }
   std::string counted_rows() const;  // "40 cubes"
   std::optional<double> metric(std::string_view name) const;
   const MetricInterval* interval(std::string_view metric) const;  // null where there is none

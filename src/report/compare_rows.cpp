@@ -84,7 +84,11 @@ DifferentRows grouped(const std::string& card, const std::vector<MeasuredByCard>
       ++place;
     if (place == firsts.size()) {
       firsts.push_back(each.evaluation);
-      found.groups.push_back({each.evaluation->rows, are_trained_on, each.contents->record.sources, {}});
+      found.groups.push_back({each.evaluation->rows,
+                              each.evaluation->are_cubes(),
+                              are_trained_on,
+                              each.contents->record.sources,
+                              {}});
     }
     found.groups[place].runs.push_back(each.run);
   }
@@ -100,7 +104,8 @@ std::string words_of_group(const RunsOfSameRows& group, bool with_sources, bool 
   const std::size_t more = group.runs.size() - 1;
   std::string words = fmt::format(
       "{}{} on {}", group.runs.front(), more == 0 ? "" : fmt::format(" and {} more", more),
-      counted(static_cast<std::uint64_t>(group.rows), are_as_many_as_before ? "other row" : "row"));
+      counted(static_cast<std::uint64_t>(group.rows),
+              fmt::format("{}{}", are_as_many_as_before ? "other " : "", group.are_cubes ? "cube" : "row")));
   if (with_sources && !group.sources.empty()) words += " of " + join(group.sources, ", ");
   if (group.are_trained_on) words += ", which it was trained on";
   return words;
@@ -119,6 +124,7 @@ RunContents measured_contents(const ListedRun& run) {
 
 bool have_same_rows(const Evaluation& one, const Evaluation& other) {
   if (one.rows != other.rows || one.task != other.task || one.target != other.target) return false;
+  if (one.are_cubes() || other.are_cubes()) return one.cubes_measured == other.cubes_measured;
   const auto* numbers = one.chart<PredictedAgainstActual>();
   const auto* other_numbers = other.chart<PredictedAgainstActual>();
   if (numbers != nullptr && other_numbers != nullptr) return numbers->actual == other_numbers->actual;
@@ -149,8 +155,8 @@ std::string words_of(const DifferentRows& rows) {
   for (const RunsOfSameRows& each : rows.groups)
     parts.push_back(words_of_group(each, with_sources, !counts.insert(each.rows).second));
   return fmt::format(
-      "{}: the runs were measured on different rows, so that a difference may come from the rows alone: {}",
-      rows.card, join(parts, "; "));
+      "{}: the runs were measured on different {}, so that a difference may come from these alone: {}",
+      rows.card, rows.groups.front().are_cubes ? "cubes" : "rows", join(parts, "; "));
 }
 
 nlohmann::json to_json(const std::vector<DifferentRows>& all) {

@@ -23,6 +23,7 @@ bool have_same_rows(const Evaluation& one, const Evaluation& other);
 // Runs of which one card has measured the same rows.
 struct RunsOfSameRows {
   std::int64_t rows = 0;
+  bool are_cubes = false;
   bool are_trained_on = false;       // the models know some of the rows, or all
   std::vector<std::string> sources;  // what was read, as people call it
   std::vector<std::string> runs;     // their ids

@@ -113,7 +113,7 @@ std::string margins_around(const CubeImage& image, double left, double right) {
 
 std::string words_of_colours(const CubeView& view) {
   const auto& [red, green, blue] = view.image.channels;
-  std::string words = fmt::format("channels {}, {} and {}", red, green, blue);
+  std::string words = fmt::format("channels {}, {} and {}", red + 1, green + 1, blue + 1);
   if (const std::vector<double>& nm = view.image.wavelengths; !nm.empty())
     words += fmt::format(" ({:.4g}, {:.4g} and {:.4g} nm)", nm[0], nm[1], nm[2]);
   return words;

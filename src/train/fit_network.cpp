@@ -149,11 +149,13 @@ PreparedData prepare_with_validation(const FitRequest& request, const TrainingSe
 // What settings mean where they do not mean quite what they say.
 void tell_of_batches(const TrainingSettings& config, const EngineRequest& request, bool are_cubes,
                      const Notes& notes) {
-  if (config.batch_size > request.training.rows())
-    notes(Severity::info,
-          fmt::format("batch_size {} is more than the {} training {}: every step takes all",
-                      config.batch_size, request.training.rows(), are_cubes ? "cubes" : "rows"));
   const std::vector<ParameterSpec> specs = parameter_specs(request.network);
+  const bool takes_steps = std::ranges::any_of(specs, [](const auto& each) { return each.is_trained; });
+  if (takes_steps && config.batch_size > request.training.rows())
+    notes(Severity::info,
+          fmt::format("batch_size {} is more than the {}: every step takes all", config.batch_size,
+                      counted(static_cast<std::uint64_t>(request.training.rows()),
+                              are_cubes ? "training cube" : "training row")));
   const bool has_buffers = std::ranges::any_of(specs, [](const auto& each) { return !each.is_trained; });
   if (config.accumulation_steps > 1 && has_buffers)
     notes(

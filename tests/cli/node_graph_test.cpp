@@ -104,5 +104,40 @@ TEST(NodeGraphOfTheCommandLine, CountsCubesInsteadOfRows) {
   EXPECT_THAT(report, HasSubstr("Cubes evaluated"));
 }
 
+constexpr const char* short_example = STOKER_SOURCE_DIR "/examples/spectral_stress.yaml";
+const std::vector<std::string> as_short_as_may_be{"--set", "cards.load.config.sample_rows=8", "--set",
+                                                  "cards.model.config.epochs=1"};
+
+TEST(NodeGraphOfTheCommandLine, IsComparedOnTheSameCubes) {
+  const Workplace place;
+  for (const char* ratio : {"0.25", "0.25", "0.5"}) {
+    std::vector<std::string> run{"run", short_example};
+    run.insert(run.end(), as_short_as_may_be.begin(), as_short_as_may_be.end());
+    run.insert(run.end(), {"--set", std::string("cards.split.config.test_ratio=") + ratio, "--set",
+                           "cards.split.config.train_ratio=0.5"});
+    ASSERT_EQ(place.stoker(run).code, 0);
+  }
+  const json listed = json::parse(place.stoker({"runs", "list", "--json"}).output);
+  std::vector<std::string> ids;  // newest first
+  for (const json& each : listed.at("runs")) ids.push_back(each.at("run"));
+  ASSERT_EQ(ids.size(), 3U);
+  EXPECT_THAT(place.stoker({"runs", "compare", ids[1], ids[2]}).output, Not(HasSubstr("different")));
+  const Finished others = place.stoker({"runs", "compare", ids[0], ids[2]});
+  EXPECT_THAT(others.output + others.errors, HasSubstr("the runs were measured on different cubes"));
+}
+
+TEST(NodeGraphOfTheCommandLine, IsSwept) {
+  const Workplace place;
+  std::vector<std::string> words{"sweep", short_example,
+                                 "--set", "cards.model.config.learning_rate={grid: [0.003, 0.01]}",
+                                 "--set", "sweep.folds=2"};
+  words.insert(words.end(), as_short_as_may_be.begin(), as_short_as_may_be.end());
+  const Finished swept = place.stoker(words);
+  EXPECT_EQ(swept.code, 0) << swept.errors;
+  EXPECT_THAT(swept.output,
+              AllOf(HasSubstr("loss"), HasSubstr("the winner refitted, evaluate: average_precision")));
+  EXPECT_THAT(swept.errors, Not(HasSubstr("left out")));
+}
+
 }  // namespace
 }  // namespace stoker::test

@@ -216,7 +216,7 @@ TEST_F(CocoOfCubes, TellOfWhatMarksNothing) {
   HeardNotes heard;
   read(folder_.path(), heard.listener());
   EXPECT_THAT(heard.warnings, Contains(HasSubstr("1 region of category 0")));
-  EXPECT_THAT(heard.warnings, Contains(HasSubstr("1 of 2 images belong to no cube")));
+  EXPECT_THAT(heard.warnings, Contains(HasSubstr("1 of 2 images belongs to no cube")));
 }
 
 }  // namespace

@@ -27,6 +27,32 @@ std::string refusal_of_file(const std::string& name, const std::string& content)
   return refusal([&] { read_cubes(cubes_at(folder.write(name, content))); });
 }
 
+TEST(Cubes, OfAFolderHaveTheSameWavelengths) {
+  const TestFolder folder;
+  const auto write = [&](const std::string& name, const std::string& wavelengths) {
+    folder.write(name + ".hdr",
+                 "ENVI\nsamples = 1\nlines = 1\nbands = 2\ndata type = 1\ninterleave = bip\n"
+                 "wavelength units = nm\nwavelength = {" +
+                     wavelengths + "}\n");
+    folder.write(name + ".img", "ab");
+  };
+  write("a", "400, 500");
+  write("b", "400, 500.3");
+  folder.write("b.cu3s", "what b was exported from");
+  HeardNotes heard;
+  EXPECT_THAT(read_cubes(cubes_at(folder.path()), heard.listener()).cubes->wavelengths,
+              ElementsAre(400, 500));
+  EXPECT_THAT(Source::open(cubes_at(folder.path()), ".").warnings(),
+              ElementsAre(HasSubstr("'b.hdr' are up to 0.3 nm away from those of 'a.hdr', which are used")));
+  EXPECT_THAT(heard.info, Contains(HasSubstr("1 session file of cuvis (.cu3s) is left out")));
+  write("b", "400, 520");
+  SourceConfig config = cubes_at(folder.path());
+  EXPECT_THAT(refusal([&] { read_cubes(config); }),
+              HasSubstr("channel 2 of 'b.hdr' is at 520 nm, but in 'a.hdr' it is at 500 nm"));
+  config.wavelengths = {1, 2};
+  EXPECT_THAT(read_cubes(config).cubes->wavelengths, ElementsAre(1, 2));
+}
+
 TEST(Cubes, AreReadFromAnArrayOfOneOrSeveral) {
   const TestFolder folder;
   const Table one = read_cubes(cubes_at(folder.write("field.npy", float_cube("2, 3, 4", 24))));
@@ -122,7 +148,7 @@ TEST(Cubes, OfAFolderAreItsFilesInOrderWithTheMasksBesideThem) {
   EXPECT_THAT(table.column_names(), ElementsAre("cube", "masked_pixels", "nan_pixels", "infinite_pixels"));
   const auto rows = preview(table).first_rows;
   EXPECT_THAT(rows, ElementsAre(ElementsAre("a", "1", "0", "0"), ElementsAre("b", "", "0", "0")));
-  EXPECT_THAT(heard.warnings, ElementsAre(HasSubstr("1 of 2 cubes have no mask")));
+  EXPECT_THAT(heard.warnings, ElementsAre(HasSubstr("1 of 2 cubes has no mask")));
   EXPECT_THAT(refusal([] {
                 const TestFolder empty;
                 read_cubes(cubes_at(empty.path()));
@@ -224,8 +250,9 @@ TEST(Cubes, KeepAndCountWhatIsNoNumber) {
   EXPECT_EQ(look.lowest, -7);
   EXPECT_EQ(look.highest, 11);
   EXPECT_THAT(heard.warnings, ElementsAre(HasSubstr("2 pixels in 1 cube have a value that is NaN"),
-                                          HasSubstr("1 pixel has a value that is infinite")));
-  EXPECT_THAT(preview(table).first_rows, ElementsAre(ElementsAre("a_0", "2"), ElementsAre("a_1", "0")));
+                                          HasSubstr("1 pixel in 1 cube has a value that is infinite")));
+  EXPECT_THAT(preview(table).first_rows,
+              ElementsAre(ElementsAre("a_0", "2", "0"), ElementsAre("a_1", "0", "1")));
 }
 
 TEST(Cubes, FindTheRangeOfManyValues) {

@@ -78,6 +78,9 @@ TEST(EnviHeader, HasWavelengthsInNanometres) {
   header = wavelengths("wavelength units = Unknown", "500, 600, 700, 800");
   EXPECT_THAT(header.wavelengths, ElementsAre(500, 600, 700, 800));
   EXPECT_THAT(header.wavelength_note, HasSubstr("nanometres are assumed"));
+  header = wavelengths("wavelength units = Index", "1, 2, 3, 4");
+  EXPECT_THAT(header.wavelengths, IsEmpty());
+  EXPECT_THAT(header.wavelength_note, HasSubstr("numbers its bands"));
   header = wavelengths("wavelength units = GHz", "500, 600, 700, 800");
   EXPECT_THAT(header.wavelengths, IsEmpty());
   EXPECT_THAT(header.wavelength_note, HasSubstr("the wavelength unit 'ghz' is not known"));

@@ -309,9 +309,7 @@ TEST(NodeGraph, RefusesAWavelengthThatIsNotThere) {
       "x.wavelengths }\n"
       "- { source: data.cube, target: y.cube }\n- { source: data.wavelengths, target: y.wavelengths }\n";
   const std::string error = error_of(text);
-  EXPECT_THAT(
-      error,
-      HasSubstr("no channel lies from 800 nm to the longest; those that there are go from 450 to 700 nm"));
+  EXPECT_THAT(error, HasSubstr("no channel lies at or above 800 nm; the cubes cover 450 to 700 nm"));
   EXPECT_THAT(
       error, HasSubstr("a channel of 860 nm is asked for, but the cubes have 6 channels from 450 to 700 nm"));
 }

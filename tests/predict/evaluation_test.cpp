@@ -52,7 +52,7 @@ TEST(Evaluation, ComesBackFromJsonAsItWas) {
 TEST(Evaluation, SaysWhatItsRowsAre) {
   Evaluation evaluation;
   evaluation.rows = 1;
-  evaluation.are_cubes = true;
+  evaluation.cubes_measured = "some";
   EXPECT_EQ(read_again(evaluation).counted_rows(), "1 cube");
 }
 

@@ -116,7 +116,7 @@ TEST(SpectralPictures, OutlineWhatIsMarkedAndWhatWasFound) {
   EXPECT_EQ(lines_of(file_of(picture, "marked.txt")), 18U);
   EXPECT_EQ(lines_of(file_of(picture, "found.txt")), 18U + 12U);
   EXPECT_THAT(picture.commands, AllOf(HasSubstr("'flight ''seven'' now'"), HasSubstr("title 'found'"),
-                                      HasSubstr("channels 2, 1 and 0 (650, 550 and 450 nm)")));
+                                      HasSubstr("channels 3, 2 and 1 (650, 550 and 450 nm)")));
   const CubeView undecided = view_of(cube.pixels(), cube.scores, {}, "");
   EXPECT_THAT(cube_picture(undecided).commands, Not(HasSubstr("found")));
 }

@@ -103,8 +103,7 @@ std::vector<double> inverse_of(std::vector<double> matrix, std::int64_t size, do
   if (!(smallest > 1e-13 * largest))
     refuse(
         "the covariance of {} channels is singular: its eigenvalues go from {:.3g} to {:.3g} with eps {:.3g} "
-        "on the "
-        "diagonal; raise eps, or take fewer components before",
+        "on the diagonal; raise eps, or put a PCA with fewer components in front",
         size, smallest, largest, added);
   const DoubleMatrix vectors = solved.eigenvectors();
   return from_matrix(vectors * solved.eigenvalues().cwiseInverse().asDiagonal() * vectors.transpose());

@@ -91,9 +91,10 @@ class BandpassByWavelength final : public NodeWith<BandpassSettings> {
           (!settings_.max_wavelength_nm || wavelengths[i] <= *settings_.max_wavelength_nm))
         channels.push_back(static_cast<Eigen::Index>(i));
     if (channels.empty())
-      refuse("no channel lies from {} nm to {}; those that there are go from {} to {} nm",
-             settings_.min_wavelength_nm,
-             settings_.max_wavelength_nm ? fmt::format("{} nm", *settings_.max_wavelength_nm) : "the longest",
+      refuse("no channel lies {}; the cubes cover {} to {} nm",
+             settings_.max_wavelength_nm ? fmt::format("between {} and {} nm", settings_.min_wavelength_nm,
+                                                       *settings_.max_wavelength_nm)
+                                         : fmt::format("at or above {} nm", settings_.min_wavelength_nm),
              wavelengths.empty() ? 0 : wavelengths.front(), wavelengths.empty() ? 0 : wavelengths.back());
     return channels;
   }

@@ -110,6 +110,12 @@ PortValues evaluate_model(const CardContext& context) {
   Evaluation evaluation = reads_cubes ? evaluate_cubes(model, table, &findings) : judge(model, table, notes);
   if (reads_cubes && !table.cubes->has_masks())
     notes(Severity::info, "nothing is measured against marks: the cubes to evaluate on come without masks");
+  const auto* pixels = evaluation.chart<ConfusionMatrix>();
+  if (reads_cubes && pixels != nullptr && pixels->counts.size() == 4 &&
+      pixels->counts[2] + pixels->counts[3] == 0)
+    notes(Severity::warning,
+          fmt::format("nothing is marked in the {} to evaluate on, so the metrics tell nothing of the scores",
+                      counted(static_cast<std::uint64_t>(table.rows()), "cube")));
   if (settings.importance) add_importance(model, table, settings, notes, context.stop, evaluation);
   add_coverage(model, table, evaluation);
   nlohmann::json report = evaluation.to_json();

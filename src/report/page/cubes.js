@@ -111,7 +111,7 @@ function pixelsOfBand(cube, band) {
 
 function wordsOfBand(cube, band) {
   const known = cube.wavelengths.length > 0 ? `, ${cube.wavelengths[band]} nm` : "";
-  return `${cube.channels[band]}${known}`;
+  return `${cube.channels[band] + 1}${known}`;
 }
 
 // The curve as points of an SVG of 600 x 400, in pieces where values are missing, with the ends of its axes.

@@ -189,7 +189,8 @@ std::unique_ptr<Module> make_node_graph(const Network& network, const Parameters
 
 std::string problem_of_nodes(const Network& network, bool is_validated) {
   const NodeNetwork own = nodes::node_network(network);
-  if (own.bad_pixels != kernels::BadPixels::refuse) return "it does not leave out pixels";
+  if (own.bad_pixels != kernels::BadPixels::refuse)
+    return "it does not leave out pixels, as bad_pixels: leave_out wants; engine fused does";
   if (!own.trains_any()) return "nothing of this graph is trained by gradients";
   const NodeGraph training = nodes::part_with_losses(own.graph, Stage::train);
   if (std::string problem = problem_of_forms(training); !problem.empty()) return problem;

@@ -19,7 +19,7 @@ export interface Evaluation {
   baseline?: { metrics: Record<string, number | null>; predicts: string };
   charts: Chart[];
   rows: number;
-  are_cubes?: boolean; // each row is one
+  cubes_measured?: string; // each row is one
   target?: string;
 }
 
@@ -92,7 +92,7 @@ function Confusion({ chart }: { chart: Chart }) {
 export function EvaluationView({ evaluation }: { evaluation: Evaluation }) {
   return (
     <>
-      <MetricsTable title={text.preview.onTest(evaluation.rows, evaluation.are_cubes ? 'cubes' : 'rows')} metrics={evaluation.metrics} baseline={evaluation.baseline} />
+      <MetricsTable title={text.preview.onTest(evaluation.rows, evaluation.cubes_measured ? 'cubes' : 'rows')} metrics={evaluation.metrics} baseline={evaluation.baseline} />
       {evaluation.charts.map((chart) => {
         if (chart.kind === 'predicted_against_actual') return <Scatter key={chart.kind} chart={chart} />;
         if (chart.kind === 'confusion_matrix') return <Confusion key={chart.kind} chart={chart} />;
