@@ -29,7 +29,7 @@ enum class CubeForm { npy, npz, hdf5, envi };
 CubeForm form_of(const fs::path& file, const std::string& shown) {
   std::error_code error;
   if (lower_case(file.extension().string()) == ".cu3s") refuse_session(shown);
-  if (!fs::exists(file, error)) refuse("the file {} does not exist", shown);
+  if (!fs::exists(file, error)) refuse("{} does not exist", shown);
   if (!fs::is_regular_file(file, error)) refuse("{} is not a file", shown);
   std::array<char, 8> bytes{};
   std::ifstream(file, std::ios::binary).read(bytes.data(), bytes.size());

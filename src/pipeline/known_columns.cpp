@@ -50,6 +50,7 @@ class NamesOfDocument {
   KnownNames all() {
     for (const Card& card : document_.cards) {
       if (learns_from_masks(card)) check_target_of_masks(card);
+      check_scores(card);
       if (card.kind->columns_of_source != nullptr) {
         learn_source(card);
       } else if (const Connection* connection = only_table_of(card)) {
@@ -83,7 +84,7 @@ class NamesOfDocument {
     if (learns_from_masks(card)) {
       const std::string problem = problem_without_masks(spec_to_train(document_, card)->settings);
       if (!problem.empty()) known_.no_columns.push_back(problem_at(card, "", problem));
-    } else if (measures_cubes(card)) {
+    } else if (training_behind(card) != nullptr) {
       known_.no_masks.push_back(problem_at(
           card, "",
           fmt::format(
@@ -91,6 +92,14 @@ class NamesOfDocument {
               "scores, spectra and components are drawn. {}",
               how_to_give_masks)));
     }
+  }
+
+  // An evaluation would find out after the training.
+  void check_scores(const Card& card) {
+    const Card* train = training_behind(card);
+    if (train == nullptr) return;
+    const std::string problem = problem_without_scores(spec_to_train(document_, *train)->settings);
+    if (!problem.empty()) known_.no_columns.push_back(problem_at(card, "", problem));
   }
 
   // It was read before anybody knew the cubes that it is for.
@@ -119,12 +128,15 @@ class NamesOfDocument {
     return cubes_before(card_named(document_, connection->card));
   }
 
-  bool measures_cubes(const Card& card) const {
+  // Of a card that measures cubes, the one that trains its model; null of others.
+  const Card* training_behind(const Card& card) const {
     const Input* model = input_of_type(*card.kind, PortType::model);
-    if (model == nullptr || input_of_rows(*card.kind, Rows::tested_on) == nullptr) return false;
-    return std::ranges::any_of(connections_to(card, model->name), [&](const Connection& connection) {
-      return learns_from_masks(card_named(document_, connection.card));
-    });
+    if (model == nullptr || input_of_rows(*card.kind, Rows::tested_on) == nullptr) return nullptr;
+    for (const Connection& connection : connections_to(card, model->name)) {
+      const Card& train = card_named(document_, connection.card);
+      if (learns_from_masks(train)) return &train;
+    }
+    return nullptr;
   }
 
   // None where the card reads no table or several: then it may make new columns of them.

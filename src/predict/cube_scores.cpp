@@ -71,10 +71,12 @@ Answers find_scores(const NodeGraph& graph, Stage stage) {
   return answers;
 }
 
+constexpr const char* without_scores =
+    "the graph has no node that scores pixels, so there is nothing to measure or to draw";
+
 Answers answers_of(const NodeGraph& graph, Stage stage) {
   Answers answers = find_scores(graph, stage);
-  if (!answers.scores)
-    refuse("the graph has no node that scores pixels, so there is nothing to measure or to draw");
+  if (!answers.scores) refuse("{}", without_scores);
   return answers;
 }
 
@@ -334,6 +336,12 @@ std::string problem_without_masks(const config::Value& settings) {
   config::Diagnostics diagnostics("");
   const NodeGraph graph = nodes::read_node_graph(settings, nodes::CubeShape{}, "", diagnostics);
   return diagnostics.empty() ? nodes::problem_without_masks(graph) : "";
+}
+
+std::string problem_without_scores(const config::Value& settings) {
+  config::Diagnostics diagnostics("");
+  const NodeGraph graph = nodes::read_node_graph(settings, nodes::CubeShape{}, "", diagnostics);
+  return diagnostics.empty() && !find_scores(graph, Stage::test).scores ? without_scores : "";
 }
 
 bool can_measure_cubes(const Network& network, const Dataset& data) {

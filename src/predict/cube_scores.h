@@ -21,6 +21,8 @@ bool reads_cubes(std::string_view model_type);
 // Of the settings of a model of such a type: what is wrong with cubes that come without masks; "" where it
 // needs none.
 std::string problem_without_masks(const config::Value& settings);
+// The same of evaluating it.
+std::string problem_without_scores(const config::Value& settings);
 
 struct CubeScores {
   Array scores;  // float32 [height, width], the higher the more a pixel stands out

@@ -272,6 +272,23 @@ TEST(CubesWithoutMasks, AreRefusedBeforeTheTrainingWhereAGraphReadsMasks) {
   }
 }
 
+TEST(GraphsOfCubes, ThatScoreNothingAreRefusedBeforeTheTrainingWhereTheyAreEvaluated) {
+  const Workplace place;
+  write_unmarked_cubes(place);
+  std::string document = with_nodes(unmarked_graph, "", "");
+  document.replace(document.find("RXGlobal"), 8, "MinMaxNormalizer");
+  place.write("graph.yaml", document);
+  for (const char* command : {"validate", "run"}) {
+    const Finished refused = place.stoker({command, "graph.yaml"});
+    EXPECT_EQ(refused.code, 2) << command;
+    EXPECT_THAT(refused.errors, AllOf(HasSubstr("evaluate"), HasSubstr("no node that scores pixels"),
+                                      Not(HasSubstr("epoch"))))
+        << command;
+  }
+  place.write("graph.yaml", document.substr(0, document.find("  evaluate:")));
+  EXPECT_EQ(place.stoker({"validate", "graph.yaml"}).code, 0);
+}
+
 // Which headers tell before a number is read.
 TEST(GraphsOfCubes, AreCheckedWithTheChannelsAndWavelengthsOfTheirCubes) {
   const Workplace place;
