@@ -300,6 +300,9 @@ PreparedTraining PreparedTrainings::prepare(const Document& candidate, std::int6
   settle_features(training, table, key);
   check_ranked_classes(training, table, key);
   training.rows = rows_for(training, table, key, fold);
+  if (reads_cubes(training) && sweep_.config.metric != loss_of_training)
+    refuse("sweep.metric {} is of rows of a table; graphs of nodes are compared by {}", sweep_.config.metric,
+           loss_of_training);
   refuse_metric(sweep_.config.metric, training.rows->task);
   refuse_decision_of_task(decision, training.rows->task, training.settings.preparation.target_column);
   refuse_if_too_large(training, memory());

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "base/trace.h"
 #include "data/cube_faults.h"
 #include "data/feature_columns.h"

@@ -137,6 +137,8 @@ TEST(NodeGraphOfTheCommandLine, IsSwept) {
   EXPECT_THAT(swept.output,
               AllOf(HasSubstr("loss"), HasSubstr("the winner refitted, evaluate: average_precision")));
   EXPECT_THAT(swept.errors, Not(HasSubstr("left out")));
+  words.insert(words.end(), {"--set", "sweep.metric=roc_auc"});
+  EXPECT_THAT(place.stoker(words).errors, HasSubstr("graphs of nodes are compared by loss"));
 }
 
 }  // namespace

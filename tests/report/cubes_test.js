@@ -38,8 +38,8 @@ assert.deepStrictEqual(sizeOfPixel(1, 200, 1 / 25), { across: 125, down: 5 });
 const long = sizeOfPixel(100000, 1, 12500);
 assert.deepStrictEqual([100000 * long.across, long.down].map(Math.round), [4096, 512], "no canvas is wider");
 
-assert.strictEqual(wordsOfBand(cube, 1), "4, 650 nm");
-assert.strictEqual(wordsOfBand({ ...cube, wavelengths: [] }, 1), "4");
+assert.strictEqual(wordsOfBand(cube, 1), "5, 650 nm");
+assert.strictEqual(wordsOfBand({ ...cube, wavelengths: [] }, 1), "5");
 
 const curve = curveOf(cube, [0, 1]);
 assert.deepStrictEqual([curve.left, curve.right, curve.least, curve.most], [450, 650, -1, 254]);
