@@ -34,6 +34,25 @@ std::size_t farthest_apart(const std::vector<double>& some, const std::vector<do
   return farthest;
 }
 
+// Refuses wavelengths that cannot be those of the same channels.
+std::string words_of_difference(const FoundCube& each, const FoundCube& first) {
+  if (each.wavelengths.empty() != first.wavelengths.empty()) {
+    const bool are_known = !first.wavelengths.empty();
+    return fmt::format("{} tells no wavelengths, but {} does; {} for all", (are_known ? each : first).shown,
+                       (are_known ? first : each).shown, are_known ? "those are used" : "none are used");
+  }
+  const std::size_t channel = farthest_apart(each.wavelengths, first.wavelengths);
+  const double here = each.wavelengths.at(channel), there = first.wavelengths.at(channel);
+  if (std::abs(here - there) > nearly_the_same_nm)
+    refuse(
+        "channel {} of {} is at {:.6g} nm, but in {} it is at {:.6g} nm: cubes of one source have the same "
+        "channels; give wavelengths where they are those of one camera after all",
+        channel + 1, each.shown, here, first.shown, there);
+  return fmt::format(
+      "the wavelengths of {} are up to {:.2g} nm away from those of {}, which are used for all", each.shown,
+      std::abs(here - there), first.shown);
+}
+
 void settle_wavelengths(const SourceConfig& config, FoundCubes& found) {
   constexpr double same = 0.05;  // nm: headers round them
   const FoundCube& first = found.cubes.front();
@@ -45,29 +64,15 @@ void settle_wavelengths(const SourceConfig& config, FoundCubes& found) {
     return;
   }
   found.wavelengths = first.wavelengths;
+  std::string warning;  // of the first that differs
   for (const FoundCube& each : found.cubes) {
     if (std::ranges::equal(each.wavelengths, found.wavelengths,
                            [](double a, double b) { return std::abs(a - b) <= same; }))
       continue;
-    if (each.wavelengths.empty() != first.wavelengths.empty()) {
-      const bool are_known = !first.wavelengths.empty();
-      found.warnings.push_back(fmt::format("{} tells no wavelengths, but {} does; {} for all",
-                                           (are_known ? each : first).shown, (are_known ? first : each).shown,
-                                           are_known ? "those are used" : "none are used"));
-      return;
-    }
-    const auto channel = farthest_apart(each.wavelengths, first.wavelengths);
-    const double here = each.wavelengths.at(channel), there = first.wavelengths.at(channel);
-    if (std::abs(here - there) > nearly_the_same_nm)
-      refuse(
-          "channel {} of {} is at {:.6g} nm, but in {} it is at {:.6g} nm: cubes of one source have the same "
-          "channels; give wavelengths where they are those of one camera after all",
-          channel + 1, each.shown, here, first.shown, there);
-    found.warnings.push_back(
-        fmt::format("the wavelengths of {} are up to {:.2g} nm away from those of {}, which are used for all",
-                    each.shown, std::abs(here - there), first.shown));
-    return;
+    const std::string told = words_of_difference(each, first);
+    if (warning.empty()) warning = told;
   }
+  if (!warning.empty()) found.warnings.push_back(warning);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ inline constexpr std::int64_t covariance_rows_at_once = 48;
 
 struct CovarianceBlock {
   const float* pixels = nullptr;  // [rows, channels]
-  std::int64_t rows = 0;          // at most stride
+  std::int64_t rows = 0;          // at most stride, where they are laid by channels
   std::int64_t channels = 0;
   std::int64_t stride = 0;       // of a channel's rows in `packed`; a multiple of covariance_lanes
   const float* shift = nullptr;  // [channels], subtracted from every pixel

@@ -45,6 +45,9 @@ TEST(Cubes, OfAFolderHaveTheSameWavelengths) {
   EXPECT_THAT(Source::open(cubes_at(folder.path()), ".").warnings(),
               ElementsAre(HasSubstr("'b.hdr' are up to 0.3 nm away from those of 'a.hdr', which are used")));
   EXPECT_THAT(heard.info, Contains(HasSubstr("1 session file of cuvis (.cu3s) is left out")));
+  write("c", "420, 500");
+  EXPECT_THAT(refusal([&] { read_cubes(cubes_at(folder.path())); }),
+              HasSubstr("channel 1 of 'c.hdr' is at 420 nm"));
   write("b", "400, 520");
   SourceConfig config = cubes_at(folder.path());
   EXPECT_THAT(refusal([&] { read_cubes(config); }),
