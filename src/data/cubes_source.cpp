@@ -193,7 +193,7 @@ SourceOfKind cubes_source() {
           open_cubes,
           check_cubes,
           [](const SourceConfig& config) { return config.path; },
-          {"cube_key", "mask_path", "mask_key", "wavelengths", "processing"}};
+          {"cube_key", "mask_path", "mask_key", "wavelengths", "processing", "follow_external"}};
 }
 
 bool holds_cubes(const fs::path& file) {

@@ -56,12 +56,19 @@ class KeptHdf5 {
   std::optional<hdf5::Object> file_;
 };
 
+// Of the file, for messages, and whether its values may come from others.
+struct HdfPlace {
+  std::string shown;
+  hdf5::OtherFiles others = hdf5::OtherFiles::reject;
+};
+
 // A dataset while the mutex is held.
 class Hdf5Numbers {
  public:
-  Hdf5Numbers(const hdf5::Object& file, const std::string& name, const std::string& shown)
+  Hdf5Numbers(const hdf5::Object& file, const std::string& name, const std::string& shown,
+              const HdfPlace& place)
       : shown_(shown),
-        dataset_(h5_.open_dataset(file.id(), name.c_str(), hdf5::code::usual), h5_.close_object),
+        dataset_(hdf5::opened_dataset(file, name, place.others, place.shown)),
         space_(dataset_.is_open() ? h5_.space(dataset_.id()) : -1, h5_.close_space),
         type_(dataset_.is_open() ? h5_.type(dataset_.id()) : -1, h5_.close_type) {
     if (!dataset_.is_open() || !space_.is_open() || !type_.is_open()) refuse("{} cannot be opened", shown_);
@@ -142,14 +149,14 @@ class Hdf5Numbers {
 
 // `kept` is the file that is opened, for later.
 StoredArray hdf5_array(const hdf5::Object& opened, const std::shared_ptr<KeptHdf5>& kept,
-                       std::uintmax_t file_bytes, const std::string& path, const std::string& shown) {
-  const std::string array_shown = fmt::format("{}: the dataset '{}'", shown, printable(path));
-  const Hdf5Numbers numbers(opened, path, array_shown);
+                       std::uintmax_t file_bytes, const std::string& path, const HdfPlace& of) {
+  const std::string array_shown = fmt::format("{}: the dataset '{}'", of.shown, printable(path));
+  const Hdf5Numbers numbers(opened, path, array_shown, of);
   const Shape shape = numbers.shape();
   numbers.refuse_unfit(shape, file_bytes);
   const auto read = [=](std::int64_t first, std::int64_t count, float* to) {
     kept->open([&](const hdf5::Object& file) {
-      Hdf5Numbers(file, path, array_shown).read(shape, first, count, to);
+      Hdf5Numbers(file, path, array_shown, of).read(shape, first, count, to);
     });
   };
   return {.name = path.substr(path.rfind('/') + 1), .shape = shape, .read = read};
@@ -157,7 +164,9 @@ StoredArray hdf5_array(const hdf5::Object& opened, const std::shared_ptr<KeptHdf
 
 }  // namespace
 
-std::vector<StoredArray> hdf5_arrays(const fs::path& file, const std::string& key, const std::string& shown) {
+std::vector<StoredArray> hdf5_arrays(const fs::path& file, const std::string& key, const std::string& shown,
+                                     bool follow_external) {
+  const HdfPlace of{shown, hdf5::other_files(follow_external)};
   const auto kept = std::make_shared<KeptHdf5>(file, shown);
   const std::lock_guard lock(hdf5::mutex());
   const hdf5::Library& h5 = hdf5::library();
@@ -166,14 +175,14 @@ std::vector<StoredArray> hdf5_arrays(const fs::path& file, const std::string& ke
   const std::uintmax_t bytes = fs::file_size(file, error);
   if (error) refuse("{} cannot be read: {}", shown, error.message());
   const std::string place = key.empty() ? "/" : key;
-  const hdf5::Object object(h5.open_object(opened.id(), place.c_str(), hdf5::code::usual), h5.close_object);
+  const hdf5::Object object = hdf5::opened_object(opened, place, of.others, shown);
   if (!object.is_open()) refuse("{} has no dataset or group '{}'", shown, printable(place));
-  if (h5.kind(object.id()) == hdf5::code::dataset) return {hdf5_array(opened, kept, bytes, place, shown)};
+  if (h5.kind(object.id()) == hdf5::code::dataset) return {hdf5_array(opened, kept, bytes, place, of)};
   std::vector<StoredArray> arrays;
-  for (const std::string& name : hdf5::datasets_in(opened, place)) {
+  for (const std::string& name : hdf5::datasets_in(opened, place, of.others, shown)) {
     const std::string path = place.ends_with('/') ? place + name : place + "/" + name;
     try {
-      arrays.push_back(hdf5_array(opened, kept, bytes, path, shown));
+      arrays.push_back(hdf5_array(opened, kept, bytes, path, of));
     } catch (const Error& problem) {
       arrays.push_back({.name = name, .shape = {}, .read = {}, .problem = problem.what()});
     }

@@ -1,5 +1,7 @@
 #include "data/hdf5_library.h"
 
+#include <utility>
+
 #include "base/error.h"
 #include "base/shared_library.h"
 
@@ -10,6 +12,25 @@ Id variable_of(const SharedLibrary& from, const char* name) {
   const void* const place = from.find_variable(name);
   if (place == nullptr) refuse("source hdf5: the library libhdf5 is too old, it lacks {}", name);
   return *static_cast<const Id*>(place);
+}
+
+bool has_met_external_link = false;
+
+// Called by the library before it opens the file that an external link names. A negative result stops it.
+int reject_external_link(const char*, const char*, const char*, const char*, unsigned*, Id, void*) {
+  has_met_external_link = true;
+  return -1;
+}
+
+Id access_inside(const SharedLibrary& from, const char* list_class) {
+  Id (*create)(Id) = nullptr;
+  int (*on_external_link)(Id, decltype(&reject_external_link), void*) = nullptr;
+  from.find("H5Pcreate", create);
+  from.find("H5Pset_elink_cb", on_external_link);
+  const Id list = create(variable_of(from, list_class));
+  if (list < 0 || on_external_link(list, reject_external_link, nullptr) < 0)
+    fail("libhdf5 cannot be told to ignore external links");
+  return list;
 }
 
 Library load_hdf5_library() {
@@ -32,6 +53,12 @@ Library load_hdf5_library() {
   from.find("H5Fopen", all.open_file);
   from.find("H5Fclose", all.close_file);
   from.find("H5Dopen2", all.open_dataset);
+  from.find("H5Dget_create_plist", all.creation_of);
+  from.find("H5Pclose", all.close_properties);
+  from.find("H5Pget_layout", all.layout);
+  from.find("H5Pget_external_count", all.external_files);
+  from.find("H5Pget_virtual_count", all.virtual_sources);
+  from.find("H5Pget_virtual_filename", all.virtual_file);
   from.find("H5Oopen", all.open_object);
   from.find("H5Oclose", all.close_object);
   from.find("H5Iget_type", all.kind);
@@ -58,11 +85,17 @@ Library load_hdf5_library() {
   all.native_int64 = variable_of(from, "H5T_NATIVE_INT64_g");
   all.native_float = variable_of(from, "H5T_NATIVE_FLOAT_g");
   all.native_double = variable_of(from, "H5T_NATIVE_DOUBLE_g");
+  all.links_inside = access_inside(from, "H5P_CLS_LINK_ACCESS_ID_g");
+  all.datasets_inside = access_inside(from, "H5P_CLS_DATASET_ACCESS_ID_g");
   all.silence(code::usual, nullptr, nullptr);  // its own words would go to standard error
   return all;
 }
 
 }  // namespace
+
+bool met_external_link() {
+  return std::exchange(has_met_external_link, false);
+}
 
 const Library& library() {
   static const Library loaded = load_hdf5_library();

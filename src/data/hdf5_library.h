@@ -17,7 +17,8 @@ constexpr int real = 1;
 constexpr int text = 3;
 constexpr int compound = 6;
 constexpr int enumeration = 8;
-constexpr int dataset = 5;  // H5I_DATASET
+constexpr int dataset = 5;         // H5I_DATASET
+constexpr int virtual_layout = 3;  // H5D_VIRTUAL
 }  // namespace code
 
 struct GroupInfo {  // H5G_info_t
@@ -32,6 +33,12 @@ struct Library {
   Id (*open_file)(const char* path, unsigned flags, Id access);
   int (*close_file)(Id);
   Id (*open_dataset)(Id file, const char* path, Id access);
+  Id (*creation_of)(Id dataset);  // property list that the dataset was created with
+  int (*close_properties)(Id);
+  int (*layout)(Id creation);
+  int (*external_files)(Id creation);
+  int (*virtual_sources)(Id creation, std::size_t* count);
+  long (*virtual_file)(Id creation, std::size_t at, char* name, std::size_t size);
   Id (*open_object)(Id file, const char* path, Id access);
   int (*close_object)(Id);
   int (*kind)(Id);
@@ -62,7 +69,13 @@ struct Library {
   Id native_int64;
   Id native_float;
   Id native_double;
+  // Access lists whose traversal of an external link fails (met_external_link() in hdf5_object.h).
+  Id links_inside;
+  Id datasets_inside;
 };
+
+// Whether a traversal with one of the `_inside` lists failed at an external link since the last call.
+bool met_external_link();
 
 // Refuses where it is not installed.
 const Library& library();

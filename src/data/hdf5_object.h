@@ -32,7 +32,22 @@ class Object {
   int (*close_)(Id);
 };
 
-// The names of those that lie in a group itself.
-std::vector<std::string> datasets_in(const Object& file, const std::string& group);
+// Whether values may come from files other than the one that was opened.
+enum class OtherFiles { reject, follow };
+inline OtherFiles other_files(bool follow_external) {
+  return follow_external ? OtherFiles::follow : OtherFiles::reject;
+}
+
+// Both return an object that is not open if there is none. With OtherFiles::reject, external links, external
+// storage and virtual datasets of other files are an error: such a file shows its reader's own files to
+// whoever wrote it. `shown` names the file.
+Object opened_object(const Object& file, const std::string& path, OtherFiles others,
+                     const std::string& shown);
+Object opened_dataset(const Object& file, const std::string& path, OtherFiles others,
+                      const std::string& shown);
+
+// The names of the datasets of a group, without those of its groups.
+std::vector<std::string> datasets_in(const Object& file, const std::string& group, OtherFiles others,
+                                     const std::string& shown);
 
 }  // namespace stoker::hdf5

@@ -31,10 +31,10 @@ struct Hdf5Type {
 
 class Hdf5Dataset {
  public:
-  Hdf5Dataset(const hdf5::Object& file, std::string path, const std::string& shown)
+  Hdf5Dataset(const hdf5::Object& file, std::string path, const std::string& shown, hdf5::OtherFiles others)
       : path_(std::move(path)),
         shown_(shown),
-        dataset_(h5_.open_dataset(file.id(), path_.c_str(), hdf5::code::usual), h5_.close_object),
+        dataset_(hdf5::opened_dataset(file, path_, others, shown)),
         space_(dataset_.is_open() ? h5_.space(dataset_.id()) : -1, h5_.close_space),
         type_(dataset_.is_open() ? h5_.type(dataset_.id()) : -1, h5_.close_type) {
     if (!dataset_.is_open() || !space_.is_open() || !type_.is_open())
@@ -192,19 +192,20 @@ std::vector<std::string> column_names(const std::vector<std::string>& paths) {
   return names;
 }
 
-Rows read_hdf5(const fs::path& path, const std::string& shown, std::vector<std::string> paths) {
+Rows read_hdf5(const fs::path& path, const std::string& shown, std::vector<std::string> paths,
+               hdf5::OtherFiles others) {
   const std::lock_guard lock(hdf5::mutex());
   const hdf5::Library& h5 = hdf5::library();
   const hdf5::Object file(h5.open_file(path.c_str(), hdf5::code::usual, hdf5::code::usual), h5.close_file);
   if (!file.is_open()) refuse("'{}' is not an HDF5 file, or is damaged", shown);
-  if (paths.empty()) paths = hdf5::datasets_in(file, "/");
+  if (paths.empty()) paths = hdf5::datasets_in(file, "/", others, shown);
   if (paths.empty()) refuse("'{}' has no datasets in its root; name them with datasets", shown);
   Rows rows;
   rows.blocks.emplace_back();
   const std::vector<std::string> names = column_names(paths);
   std::string first;
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    const Hdf5Dataset dataset(file, paths[i], shown);
+    const Hdf5Dataset dataset(file, paths[i], shown, others);
     if (i == 0) rows.blocks[0].rows = dataset.rows();
     if (dataset.rows() != rows.blocks[0].rows)
       refuse("'{}': the dataset '{}' has {}, '{}' has {}; name those that belong together with datasets",
@@ -223,6 +224,7 @@ class Hdf5Reader : public SourceReader {
         description_(config.path),
         datasets_(config.datasets),
         arrays_(config.arrays),
+        others_(hdf5::other_files(config.follow_external)),
         opened_(stamp_of(file_)) {
     hdf5::library();
     if (would_show_writes(opened_)) return;
@@ -243,7 +245,7 @@ class Hdf5Reader : public SourceReader {
   const std::string& description() const override { return description_; }
   std::uintmax_t bytes() const override { return fs::file_size(file_); }
   Table read(const std::vector<std::string>&, const Notes&) const override {
-    const auto rows = std::make_shared<const Rows>(read_hdf5(file_, description_, datasets_));
+    const auto rows = std::make_shared<const Rows>(read_hdf5(file_, description_, datasets_, others_));
     if (!is_same_file()) refuse_written();
     return checked_columns(table_of_rows(rows, arrays_, description_), description_);
   }
@@ -265,6 +267,7 @@ class Hdf5Reader : public SourceReader {
   std::string description_;
   std::vector<std::string> datasets_;
   ArrayChoice arrays_;
+  hdf5::OtherFiles others_;
   FileStamp opened_;
   mutable std::mutex mutex_;
   mutable std::optional<HashedFile> hashed_;  // once somebody has asked for it
@@ -293,7 +296,7 @@ SourceOfKind hdf5_source() {
           open_hdf5,
           check_hdf5,
           [](const SourceConfig& config) { return config.path; },
-          {"datasets", "arrays"}};
+          {"datasets", "arrays", "follow_external"}};
 }
 
 }  // namespace stoker

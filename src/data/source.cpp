@@ -57,6 +57,7 @@ std::vector<std::pair<std::string, bool>> settings_of_some(const SourceConfig& c
           {"mask_path", !config.mask_path.empty()},
           {"mask_key", !config.mask_key.empty()},
           {"wavelengths", !config.wavelengths.empty()},
+          {"follow_external", config.follow_external},
           {"processing", config.processing != CubeProcessing::reflectance}};
 }
 

@@ -71,6 +71,7 @@ struct SourceConfig {
   std::string mask_key;
   std::vector<double> wavelengths;
   CubeProcessing processing = CubeProcessing::reflectance;
+  bool follow_external = false;
 };
 
 // "Reflectance" as others write it.
@@ -201,6 +202,9 @@ inline config::Fields fields(SourceConfig& c) {
                     "Of cubes in ENVI form: reflectance divides the numbers by the factor that the header "
                     "gives, where there is one; raw leaves them as they are stored")
           .also_called("processing_mode", "called processing here", lower_case_text),
+      config::field("follow_external", c.follow_external,
+                    "Whether an HDF5 file may take values from other files: external storage, external links "
+                    "and virtual datasets. Only for files that you trust"),
   };
 }
 

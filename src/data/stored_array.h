@@ -60,8 +60,8 @@ std::string shape_text(const Shape& shape);  // "2 x 3"
 StoredArray npy_array(const std::filesystem::path& file, const std::string& shown);
 std::vector<StoredArray> npz_arrays(const std::filesystem::path& file, const std::string& shown);
 // Of several arrays, those that cannot be read have a problem. `key` is a dataset or a group, which may have
-// none; "": the root.
+// none; "": the root. Arrays whose values are in other files are rejected unless `follow_external`.
 std::vector<StoredArray> hdf5_arrays(const std::filesystem::path& file, const std::string& key,
-                                     const std::string& shown);
+                                     const std::string& shown, bool follow_external);
 
 }  // namespace stoker

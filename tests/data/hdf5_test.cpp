@@ -30,6 +30,11 @@ class Hdf5Writer {
     library_.find("H5Gcreate2", group_);
     library_.find("H5Tcopy", copy_);
     library_.find("H5Tset_size", set_size_);
+    library_.find("H5Pcreate", make_properties_);
+    library_.find("H5Pset_external", set_external_);
+    library_.find("H5Pset_virtual", set_virtual_);
+    library_.find("H5Lcreate_external", link_external_);
+    library_.find("H5Lcreate_soft", link_soft_);
     Id (*make)(const char*, unsigned, Id, Id) = nullptr;
     library_.find("H5Fcreate", make);
     file_ = make(path.c_str(), 2, 0, 0);  // H5F_ACC_TRUNC
@@ -45,16 +50,42 @@ class Hdf5Writer {
     return made;
   }
   void group(const char* name) const { hdf5::library().close_object(group_(file_, name, 0, 0, 0)); }
-  void add(const char* path, std::vector<Size> sizes, Id of, const void* values) const {
+  void add(const char* path, std::vector<Size> sizes, Id of, const void* values, Id creation = 0) const {
     const Id space = space_(static_cast<int>(sizes.size()), sizes.data(), nullptr);
-    const Id dataset = create_(file_, path, of, space, 0, 0, 0);
+    const Id dataset = create_(file_, path, of, space, 0, creation, 0);
     if (values != nullptr) write_(dataset, of, 0, 0, 0, values);
     hdf5::library().close_object(dataset);
     hdf5::library().close_space(space);
   }
+  // Values are bytes of another file, from its first on.
+  void add_external(const char* path, Size bytes, const std::filesystem::path& other) const {
+    const Id creation = make_properties_(type("H5P_CLS_DATASET_CREATE_ID_g"));
+    set_external_(creation, other.c_str(), 0, bytes);
+    add(path, {bytes}, type("H5T_NATIVE_UINT8_g"), nullptr, creation);
+    hdf5::library().close_properties(creation);
+  }
+  // Two doubles of a dataset of another file, or of this one (".").
+  void add_virtual(const char* path, const char* other, const char* dataset) const {
+    const Id creation = make_properties_(type("H5P_CLS_DATASET_CREATE_ID_g"));
+    const std::vector<Size> sizes{2};
+    const Id space = space_(1, sizes.data(), nullptr);
+    set_virtual_(creation, space, other, dataset, space);
+    hdf5::library().close_space(space);
+    add(path, {2}, type("H5T_NATIVE_DOUBLE_g"), nullptr, creation);
+    hdf5::library().close_properties(creation);
+  }
+  void link_external(const char* name, const std::filesystem::path& other, const char* object) const {
+    link_external_(other.c_str(), object, file_, name, 0, 0);
+  }
+  void link_soft(const char* name, const char* target) const { link_soft_(target, file_, name, 0, 0); }
 
  private:
   SharedLibrary library_;
+  Id (*make_properties_)(Id) = nullptr;
+  int (*set_external_)(Id, const char*, std::int64_t, Size) = nullptr;
+  int (*set_virtual_)(Id, Id, const char*, const char*, Id) = nullptr;
+  int (*link_external_)(const char*, const char*, Id, const char*, Id, Id) = nullptr;
+  int (*link_soft_)(const char*, Id, const char*, Id, Id) = nullptr;
   Id (*space_)(int, const Size*, const Size*) = nullptr;
   Id (*create_)(Id, const char*, Id, Id, Id, Id, Id) = nullptr;
   int (*write_)(Id, Id, Id, Id, Id, const void*) = nullptr;
@@ -138,6 +169,76 @@ TEST_F(Hdf5, RefusesWhatMakesNoTable) {
   EXPECT_THAT(refusal_of({"/"}), HasSubstr("not the path of a dataset"));
   std::filesystem::resize_file(file(), 100);
   EXPECT_THAT(refusal_of({"two"}), HasSubstr("is damaged"));
+}
+
+// A file that anybody may write must not show what its reader may read.
+class Hdf5OfOtherFiles : public Hdf5 {
+ protected:
+  void SetUp() override {
+    Hdf5::SetUp();
+    if (IsSkipped()) return;
+    const std::vector<double> two{41, 42};
+    Hdf5Writer(other_).add("two", {2}, Hdf5Writer(folder_.path() / "types.h5").type("H5T_NATIVE_DOUBLE_g"),
+                           two.data());
+    const Hdf5Writer writer(file());
+    writer.add("own", {2}, writer.type("H5T_NATIVE_DOUBLE_g"), two.data());
+    writer.group("inner");
+    writer.add_external("inner/external", 2, other_);
+    writer.add_virtual("inner/virtual", other_.c_str(), "two");
+    writer.add_virtual("own_virtual", ".", "own");
+    writer.link_external("inner/link", other_, "two");
+    writer.link_external("inner/folder", other_, "/");
+    writer.link_soft("inner/detour", "/inner/folder/two");
+  }
+  Table read(const std::string& dataset, bool follow) const {
+    SourceConfig source = config({dataset});
+    source.follow_external = follow;
+    return Source::open(source, ".").read();
+  }
+
+  TestFolder folder_;
+  std::filesystem::path other_ = folder_.path() / "other.h5";
+};
+
+TEST_F(Hdf5OfOtherFiles, ValuesOfOtherFilesAreRejected) {
+  for (const char* path : {"inner/external", "inner/virtual", "inner/link", "inner/folder/two", "inner/detour"})
+    EXPECT_THAT(refusal_of({path}), AllOf(HasSubstr(path), HasSubstr("from another file"))) << path;
+}
+
+TEST_F(Hdf5OfOtherFiles, VirtualDatasetOfTheSameFileIsRead) {
+  EXPECT_THAT(preview(read("own_virtual", false)).first_rows[1], ElementsAre("42"));
+}
+
+TEST_F(Hdf5OfOtherFiles, LinkAmongTheDatasetsOfTheRootIsRejected) {
+  {
+    const Hdf5Writer writer(file());
+    const std::vector<double> two{1, 2};
+    writer.add("own", {2}, writer.type("H5T_NATIVE_DOUBLE_g"), two.data());
+    writer.link_external("link", other_, "two");
+  }
+  EXPECT_THAT(refusal_of(), HasSubstr("an external link"));
+  EXPECT_THAT(preview(read("own", false)).first_rows[0], ElementsAre("1"));
+}
+
+TEST_F(Hdf5OfOtherFiles, ValuesOfOtherFilesAreReadIfTheSettingAllowsIt) {
+  for (const char* path : {"inner/virtual", "inner/link", "inner/detour"})
+    EXPECT_THAT(preview(read(path, true)).first_rows[1], ElementsAre("42")) << path;
+  EXPECT_EQ(read("inner/external", true).rows(), 2);
+}
+
+// Arrays of cubes are read by other functions than tables.
+TEST_F(Hdf5OfOtherFiles, CubesOfOtherFilesAreRejected) {
+  {
+    const Hdf5Writer writer(file());
+    writer.add_external("cubes", 48, other_);
+    writer.link_external("link", other_, "two");
+  }
+  SourceConfig source = config();
+  source.source = SourceKind::cubes;
+  for (const char* key : {"cubes", "link"}) {
+    source.cube_key = key;
+    EXPECT_THAT(refusal([&] { Source::open(source, ".").read(); }), HasSubstr("from another file")) << key;
+  }
 }
 
 }  // namespace

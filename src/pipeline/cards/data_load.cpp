@@ -142,6 +142,7 @@ std::vector<OnlyWith> settings_by_source() {
                             {"partitions", "source", {"postgres"}},
                             {"partition_column", "source", {"postgres"}},
                             {"datasets", "source", {"hdf5"}},
+                            {"follow_external", "source", {"hdf5", "cubes"}},
                             {"arrays", "source", {"postgres", "sqlite", "hdf5"}},
                             {"refresh", "source", {"url", "postgres", "sqlite"}},
                             {"dataset_ids", "source", {"datasets"}}};
