@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 #include <memory>
+#include <set>
+#include <string>
 #include <string_view>
 
 #include "base/error.h"
@@ -34,6 +36,8 @@ class SqliteFile {
     // A file from elsewhere may hold a schema made to be harmful.
     for (const char* caution : {"PRAGMA trusted_schema = OFF", "PRAGMA cell_size_check = ON"})
       step(prepared(caution).get());
+    find_recursive_views();
+    sqlite().set_authorizer(opened, refuse_recursive_views, this);
   }
 
   using Statement = std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)>;
@@ -67,6 +71,41 @@ class SqliteFile {
     return stop != nullptr && stop->reason() != StopReason::none ? 1 : 0;
   }
 
+  // A view that refers to itself may have no end. People know what their own queries do, but not what a file
+  // brings with it. SQLite reports a recursion without the view that it comes from, so each view is tried.
+  void find_recursive_views() {
+    const Statement views = prepared("SELECT name FROM sqlite_master WHERE type = 'view'");
+    while (step(views.get())) {
+      const auto* name = reinterpret_cast<const char*>(sqlite().text(views.get(), 0));
+      if (name != nullptr && is_recursive(name)) recursive_views_.insert(lower_case(name));
+    }
+  }
+
+  bool is_recursive(const std::string& view) {
+    bool found = false;
+    const auto watch = [](void* seen, int action, const char*, const char*, const char*, const char*) {
+      if (action == sqlite_code::recursive) *static_cast<bool*>(seen) = true;
+      return sqlite_code::ok;
+    };
+    sqlite().set_authorizer(database_.get(), watch, &found);
+    std::string quoted = "SELECT * FROM \"";
+    for (const char each : view) quoted += each == '"' ? std::string("\"\"") : std::string(1, each);
+    quoted += '"';
+    sqlite3_stmt* statement = nullptr;
+    sqlite().prepare(database_.get(), quoted.c_str(), -1, &statement, nullptr);
+    sqlite().finalize(statement);
+    return found;
+  }
+
+  // A view is named where one of its columns is read, and as the origin of everything that it does itself.
+  static int refuse_recursive_views(void* file, int action, const char* table, const char*, const char*,
+                                    const char* origin) {
+    const auto& views = static_cast<const SqliteFile*>(file)->recursive_views_;
+    const auto is_one = [&](const char* name) { return name != nullptr && views.contains(lower_case(name)); };
+    return is_one(origin) || (action == sqlite_code::read && is_one(table)) ? sqlite_code::deny
+                                                                            : sqlite_code::ok;
+  }
+
   // Blanks and comments may follow.
   void refuse_second_statement(const char* rest) {
     sqlite3_stmt* second = nullptr;
@@ -93,12 +132,16 @@ class SqliteFile {
           Cause::machine);
     if (kind == sqlite_code::corrupt || kind == sqlite_code::no_database)
       refuse("'{}' is not an SQLite database, or is damaged: {}", path_.string(), reason);
+    if (kind == sqlite_code::not_authorized)
+      refuse("'{}': the view refers to itself, so that reading it might never end; put its SELECT into query",
+             path_.string());
     if (kind == sqlite_code::cannot_open) refuse("'{}' cannot be opened: {}", path_.string(), reason);
     refuse("SQLite refused the request: {}", reason);
   }
 
   std::filesystem::path path_;
   const StopSignal* stop_;
+  std::set<std::string> recursive_views_;  // in lower case
   std::unique_ptr<sqlite3, Closes> database_;
 };
 

@@ -12,6 +12,7 @@ SqliteLibrary load_sqlite_library() {
   library.find("sqlite3_close_v2", sqlite.close);
   library.find("sqlite3_busy_timeout", sqlite.busy_timeout);
   library.find("sqlite3_progress_handler", sqlite.progress_handler);
+  library.find("sqlite3_set_authorizer", sqlite.set_authorizer);
   library.find("sqlite3_errmsg", sqlite.error);
   library.find("sqlite3_prepare_v2", sqlite.prepare);
   library.find("sqlite3_step", sqlite.step);

@@ -200,6 +200,21 @@ TEST_F(Sqlite, RefusesAFileThatIsLockedOrDamaged) {
   EXPECT_THAT(refusal_of({}), HasSubstr("is not an SQLite database"));
 }
 
+TEST_F(Sqlite, ViewThatRefersToItselfIsRejected) {
+  run("CREATE TABLE t (a)");
+  run("INSERT INTO t VALUES (1)");
+  run("CREATE VIEW \"end less\" AS WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n");
+  run("CREATE VIEW outer_view AS SELECT i FROM \"end less\"");
+  run("CREATE VIEW plain AS SELECT a FROM t");
+  EXPECT_THAT(refusal_of({.table = "end less"}), HasSubstr("refers to itself"));
+  EXPECT_THAT(refusal_of({.table = "outer_view"}), HasSubstr("refers to itself"));
+  EXPECT_THAT(refusal_of({.query = "SELECT t.a FROM t, \"END LESS\""}), HasSubstr("refers to itself"));
+  EXPECT_EQ(read({.table = "plain"}).rows(), 1);
+  const Rows own =
+      read({.query = "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5) SELECT i FROM n"});
+  EXPECT_EQ(own.rows(), 5) << "a query of the user's own may refer to itself";
+}
+
 TEST_F(Sqlite, StopsWhenItIsInterrupted) {
   run("CREATE TABLE t (a)");
   StopSignal stop;
