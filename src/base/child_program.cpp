@@ -73,7 +73,8 @@ pid_t spawn(std::vector<std::string>& words, const std::string& folder, const On
 }
 
 bool is_to_stop(const ChildLimits& limits) {
-  return limits.stop != nullptr && limits.stop->reason() != StopReason::none;
+  if (limits.stop != nullptr && limits.stop->reason() != StopReason::none) return true;
+  return limits.is_given_up && limits.is_given_up();
 }
 
 // False where the time was over, or there was too much of it.
@@ -83,7 +84,8 @@ bool read_both(const OneWay& output, const OneWay& errors, const ChildLimits& li
   while (waiting[0].fd >= 0 || waiting[1].fd >= 0) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(limits.until - now()).count();
     if (left <= 0 || is_to_stop(limits)) return false;
-    const auto longest = static_cast<std::int64_t>(limits.stop == nullptr ? 3'600'000 : stop_milliseconds);
+    const bool may_stop = limits.stop != nullptr || limits.is_given_up;
+    const auto longest = static_cast<std::int64_t>(may_stop ? stop_milliseconds : 3'600'000);
     const auto turn = static_cast<int>(std::min<std::int64_t>(left, longest));
     if (poll(waiting.data(), waiting.size(), turn) < 0 && errno != EINTR) return false;
     for (std::size_t i = 0; i < waiting.size(); ++i) {

@@ -25,6 +25,8 @@ struct ChildOutcome {
 struct ChildLimits {
   Moment until;
   const StopSignal* stop = nullptr;  // looked at while it runs; null: nobody stops it
+  // Asked several times a second; when it says yes, nobody waits for the child any more. None: never.
+  std::function<bool()> is_given_up = {};
 };
 
 // Waits for it. It is the first of a session of its own, with nothing to read; `words` begins with its path,

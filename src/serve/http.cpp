@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <poll.h>
+
 namespace stoker::serve {
 namespace {
 
@@ -62,6 +64,12 @@ std::string_view status_text(int status) {
 std::string_view Request::header(std::string_view name) const {
   const auto found = std::ranges::find(headers, name, &Headers::value_type::first);
   return found == headers.end() ? std::string_view() : std::string_view(found->second);
+}
+
+bool Request::client_has_left() const {
+  if (connection < 0) return false;
+  pollfd state{connection, POLLRDHUP, 0};
+  return ::poll(&state, 1, 0) > 0 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) != 0;
 }
 
 std::optional<std::string> percent_decoded(std::string_view text, bool plus_is_space) {

@@ -24,8 +24,11 @@ struct Request {
   std::filesystem::path body_file;  // of an upload, in place of the body; removed after the answer
   std::string address;              // of the client
   bool is_encrypted = false;
+  int connection = -1;  // its socket, while it is answered
 
   std::string_view header(std::string_view name) const;  // empty: there is none
+  // Whether the client has closed the connection, so that nobody takes the answer.
+  bool client_has_left() const;
 };
 
 // What is sent bit by bit for as long as there is more to come, such as events.

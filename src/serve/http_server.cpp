@@ -189,6 +189,7 @@ class HttpServer::Inside {
       }
       request.address = address;
       request.is_encrypted = is_encrypted;
+      request.connection = beast::get_lowest_layer(peer).socket().native_handle();
       const bool wants_to_keep = head.get().keep_alive();
       Reception reception;
       std::optional<Response> early;

@@ -16,7 +16,7 @@ struct ServerConfig {
   std::uint16_t port = 8000;          // 0: any that is free
   std::filesystem::path certificate;  // with the key: encrypted connections alone
   std::filesystem::path key;
-  int workers = 4;  // threads that answer
+  int workers = 10;  // threads that answer; some wait for programs (program_run.cpp)
   ServerLimits limits;
 };
 

@@ -111,7 +111,7 @@ Response predict_by_program(Service& service, const ServedModel& served, const C
   const bool as_csv = wants_csv(call.request);
   if (!as_csv) words.emplace_back("--json");
   const NamedPaths names{{file.string(), "the rows"}, {served.record.folder, "the model"}};
-  ProgramRun run = run_program(words, service.config().data, longest_prediction, names);
+  ProgramRun run = run_program(words, service.config().data, longest_prediction, names, &call);
   if (as_csv) {
     Response response;
     response.type = "text/csv; charset=utf-8";

@@ -1,8 +1,8 @@
 #include "serve/program_run.h"
 
-#include <atomic>
 #include <csignal>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -18,9 +18,13 @@
 namespace stoker::serve {
 namespace {
 
-// Each keeps a thread that answers waiting.
-constexpr int most_program_runs = 2;
-std::atomic<int> program_runs = 0;
+// Each keeps a thread that answers waiting, so some threads are left for other requests; and one client shall
+// not keep others from having such work done.
+constexpr int most_program_runs = 6;
+constexpr int most_program_runs_of_token = 2;
+std::mutex turns_mutex;
+std::map<std::string, int> turns;  // of the tokens, of those that run
+int all_turns = 0;
 std::mutex children_mutex;
 std::set<pid_t> children;  // with their groups
 bool takes_no_more = false;
@@ -44,15 +48,27 @@ class Child {
   pid_t process_;
 };
 
-struct RunTurn {
-  RunTurn() {
-    if (++program_runs <= most_program_runs) return;
-    --program_runs;
-    throw HttpError(429, "the service is busy with requests of this kind; try again in a moment");
+class RunTurn {
+ public:
+  explicit RunTurn(std::string token) : token_(std::move(token)) {
+    const std::lock_guard lock(turns_mutex);
+    const auto of_token = turns.find(token_);
+    if (all_turns >= most_program_runs ||
+        (of_token != turns.end() && of_token->second >= most_program_runs_of_token))
+      throw HttpError(429, "the service is busy with requests of this kind; try again in a moment");
+    ++turns[token_];
+    ++all_turns;
   }
   RunTurn(const RunTurn&) = delete;
   RunTurn& operator=(const RunTurn&) = delete;
-  ~RunTurn() { --program_runs; }
+  ~RunTurn() {
+    const std::lock_guard lock(turns_mutex);
+    --all_turns;
+    if (--turns[token_] == 0) turns.erase(token_);
+  }
+
+ private:
+  std::string token_;
 };
 
 // What it said last, which is the error, without the program's name and its notes before it.
@@ -85,11 +101,13 @@ std::vector<std::string> notes_of(const ProgramRun& run, const NamedPaths& names
 }
 
 ProgramRun run_program(const std::vector<std::string>& words, const std::filesystem::path& folder,
-                       std::chrono::seconds limit, const NamedPaths& names) {
-  const RunTurn turn;
+                       std::chrono::seconds limit, const NamedPaths& names, const Call* call) {
+  const RunTurn turn(call == nullptr ? "" : call->caller.token);
+  const auto has_left = [&] { return call != nullptr && call->request.client_has_left(); };
   std::optional<Child> known;
-  ChildOutcome child =
-      run_child(words, folder, {now() + limit}, [&](pid_t process) { known.emplace(process); });
+  ChildOutcome child = run_child(words, folder, {now() + limit, nullptr, has_left},
+                                 [&](pid_t process) { known.emplace(process); });
+  if (!child.has_ended && has_left()) throw HttpError(499, "the client has left");
   if (!child.has_ended)
     throw HttpError(503, fmt::format("this takes longer than {}, the most that a request may",
                                      counted(static_cast<std::uint64_t>(limit.count()), "second")));

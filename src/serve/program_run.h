@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "serve/client_words.h"
+#include "serve/route.h"
 
 namespace stoker::serve {
 
@@ -17,10 +18,12 @@ struct ProgramRun {
   std::string errors;
 };
 
-// Waits for it, and ends it after `limit`. Throws HttpError: 429 where too many run already, 503 where its
+// Waits for it, and ends it after `limit`, or as soon as the client of `call` has left. Throws HttpError: 429
+// where too many run already, of everybody or of the token of `call`, 503 where its
 // time is over, 422 with its own words where it refuses: paths by `names`, and without options.
 ProgramRun run_program(const std::vector<std::string>& words, const std::filesystem::path& folder,
-                       std::chrono::seconds limit, const NamedPaths& names = {});
+                       std::chrono::seconds limit, const NamedPaths& names = {},
+                       const Call* call = nullptr);
 
 // What it noted and warned of beside its answer, as a client is told it.
 std::vector<std::string> notes_of(const ProgramRun& run, const NamedPaths& names);
