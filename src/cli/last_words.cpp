@@ -9,6 +9,7 @@
 
 #include <unistd.h>
 
+#include "base/crash_message.h"
 #include "base/error.h"
 #include "data/reading_memory.h"
 
@@ -54,6 +55,7 @@ void say_unexpected(const std::exception& error) {
 // Arrow aborts where it has no way to say that memory ran out.
 void end_aborted(int) {
   if (memory_ran_out()) say_and_end("stoker: out of memory\n");
+  end_with_crash_message();
   std::signal(SIGABRT, SIG_DFL);
   std::raise(SIGABRT);
 }

@@ -4,10 +4,12 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
+#include "base/crash_message.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
@@ -15,6 +17,7 @@
 #include "cli/terminal.h"
 #include "cli/usage.h"
 #include "data/arrow_threads.h"
+#include "data/reader_child.h"
 
 namespace stoker::cli {
 namespace {
@@ -109,6 +112,9 @@ int main(int argc, char** argv) {
   cli::end_in_order_without_memory();
   cli::fill_standard_descriptors();
   cli::ignore_signals_of_writing();
+  if (argc == 2 && std::string_view(argv[1]) == reader_child_word)  // before there is a second thread
+    return static_cast<int>(serve_as_reader_child());
+  explain_crashes();
   cli::clear_up_when_ended();
   cli::keep_freed_pages_from_step_to_step();
   const int code = cli::act_or_complain(argc, argv);

@@ -11,10 +11,12 @@
 #include <sys/resource.h>
 
 #include "base/child_program.h"
+#include "base/confinement.h"
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/commands_flag.h"
 #include "cli/terminal.h"
+#include "data/confined_reader.h"
 #include "data/url_secrets.h"
 #include "device/device.h"
 #include "pipeline/document.h"
@@ -101,6 +103,7 @@ ExitCode serve_until_ended(ServeCommand command) {
   // For everything on record, here and in the processes of jobs.
   const std::string store = command.store.empty() ? (data / "store.sqlite").string() : command.store;
   setenv("STOKER_STORE", store.c_str(), 1);
+  setenv(confined_readers_variable, data.c_str(), 1);
   if (command.server.certificate.empty() != command.server.key.empty())
     refuse("--certificate and --key belong together");
   card_types();  // a declaration of a command that is wrong is told now, not to who asks for it
@@ -128,6 +131,10 @@ ExitCode serve_until_ended(ServeCommand command) {
   print(fmt::format("stoker serves {}://{}:{}, data in {}\n", scheme, command.server.host, server.port(),
                     data.string()));
   if (first_token) print(fmt::format("first token (admin), shown this once: {}\n", *first_token));
+  if (confinement_means().landlock == 0)
+    tell(
+        "stoker: this kernel has no Landlock: the processes that read files of clients can open all files "
+        "that the service can open");
   if (!is_loopback(command.server.host) && command.server.certificate.empty())
     tell(
         "stoker: this listens on more than this machine without encryption: tokens can be read on the way "
@@ -135,7 +142,8 @@ ExitCode serve_until_ended(ServeCommand command) {
   std::fflush(stdout);
   service.count_connections_by([&server] { return server.connections(); });
   serve::log_event("start",
-                   {{"address", fmt::format("{}://{}:{}", scheme, command.server.host, server.port())},
+                   {{"confinement", to_text(confinement_means())},
+                    {"address", fmt::format("{}://{}:{}", scheme, command.server.host, server.port())},
                     {"data", data.string()},
                     {"store", service.records().place()},
                     {"slots", std::to_string(service.queue().slots().size())}});

@@ -18,7 +18,6 @@
 #include "data/source_reader.h"
 #include "data/standard_input.h"
 #include "data/table_files.h"
-#include "data/unsigned_columns.h"
 #include "data/url_secrets.h"
 #include "data/words_among_numbers.h"
 #include "data/zip.h"
@@ -77,16 +76,6 @@ std::string replaced(std::string text, const std::string& what, const std::strin
   return text;
 }
 
-void warn_of_lost_digits(const Table& table, const Notes& notes) {
-  for (const std::string& name : columns_with_lost_digits(*table.columns)) {
-    notes(
-        Severity::warning,
-        fmt::format("column '{}' holds whole numbers of more than 19 digits, of which about 16 are kept; if "
-                    "they are identifiers, name it in text_columns of data_load (--text-columns)",
-                    name));
-  }
-}
-
 // A table that is one column under a name like a;b;c was meant to be three.
 void refuse_other_delimiter(const SourceConfig& config, const Table& table, const std::string& name) {
   const std::vector<std::string> columns = table.column_names();
@@ -123,9 +112,7 @@ class FileReader : public SourceReader {
   bool infers_types() const override {
     return is_text_of_rows(config_.format) || config_.format == SourceFormat::jsonl;
   }
-  void warn_of_types(const Table& table, const Notes& notes) const override {
-    if (is_text_of_rows(config_.format)) warn_of_lost_digits(table, notes);
-  }
+  bool may_lose_digits() const override { return is_text_of_rows(config_.format); }
   bool has_images() const { return config_.format == SourceFormat::idx; }
   // Not the file that the content was put into.
   std::string renamed(const std::string& message) const override {

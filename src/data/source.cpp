@@ -1,43 +1,26 @@
 #include "data/source.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
 #include <functional>
 #include <mutex>
 
+#include "base/crash_message.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "data/confined_reader.h"
 #include "data/date_form.h"
 #include "data/declared_types.h"
 #include "data/file_format.h"
 #include "data/source_reader.h"
+#include "data/source_table.h"
+#include "data/unsigned_columns.h"
 
 namespace stoker {
 namespace {
 
 namespace fs = std::filesystem;
-
-const std::array<SourceOfKind, 9>& sources() {
-  static const std::array<SourceOfKind, 9> all{sample_source(),
-                                               file_source(SourceKind::csv),
-                                               file_source(SourceKind::file),
-                                               url_source(),
-                                               postgres_source(),
-                                               sqlite_source(),
-                                               hdf5_source(),
-                                               cubes_source(),
-                                               datasets_source()};
-  return all;
-}
-
-const SourceOfKind& source_of(const SourceConfig& config) {
-  const auto* const found = std::ranges::find(sources(), config.source, &SourceOfKind::kind);
-  if (found == sources().end()) fail("source {} has no reader", config::name_of(config.source));
-  return *found;
-}
 
 // Settings that not every kind of source has, with whether they are given.
 std::vector<std::pair<std::string, bool>> settings_of_some(const SourceConfig& config) {
@@ -85,9 +68,7 @@ class KnownRowsReader : public SourceReader {
   const std::string& description() const override { return rows_.name; }
   bool infers_types() const override { return opened().infers_types(); }
   std::string renamed(const std::string& message) const override { return opened().renamed(message); }
-  void warn_of_types(const Table& table, const Notes& notes) const override {
-    opened().warn_of_types(table, notes);
-  }
+  bool may_lose_digits() const override { return opened().may_lose_digits(); }
   Table read(const std::vector<std::string>& text_columns, const Notes& notes) const override {
     if (opened().fingerprint() != rows_.fingerprint)
       throw Error(ExitCode::wrong_request,
@@ -111,6 +92,20 @@ class KnownRowsReader : public SourceReader {
   mutable OpenedSource opened_;
 };
 
+void warn_of_lost_digits(const Table& table, const Notes& notes) {
+  for (const std::string& name : columns_with_lost_digits(*table.columns)) {
+    notes(
+        Severity::warning,
+        fmt::format("column '{}' holds whole numbers of more than 19 digits, of which about 16 are kept; if "
+                    "they are identifiers, name it in text_columns of data_load (--text-columns)",
+                    name));
+  }
+}
+
+std::string crash_of_reading(const std::string& shown) {
+  return fmt::format("{} is damaged: its reader crashed", shown);
+}
+
 bool is_postgres_address(const std::string& text) {
   const std::string start = lower_case(text.substr(0, 13));
   return start.starts_with("postgres://") || start.starts_with("postgresql://");
@@ -129,18 +124,6 @@ std::string database_address(const std::string& location) {
   return "${" + name + "}";
 }
 
-// Files that say by their first bytes what they are.
-SourceKind kind_of_file(const fs::path& file) {
-  std::array<char, 16> bytes{};
-  std::error_code error;
-  if (fs::is_regular_file(file, error))
-    std::ifstream(file, std::ios::binary).read(bytes.data(), bytes.size());
-  const std::string_view start(bytes.data(), bytes.size());
-  if (start == std::string_view("SQLite format 3\0", 16)) return SourceKind::sqlite;
-  if (start.starts_with("\x89HDF\r\n\x1a\n")) return SourceKind::hdf5;
-  return holds_cubes(file) ? SourceKind::cubes : SourceKind::file;
-}
-
 }  // namespace
 
 std::optional<Table> SourceReader::first_rows(const std::vector<std::string>&) const {
@@ -150,8 +133,6 @@ std::optional<Table> SourceReader::first_rows(const std::vector<std::string>&) c
 std::optional<WholeRows> SourceReader::whole_rows(const std::vector<std::string>&) const {
   return std::nullopt;
 }
-
-void SourceReader::warn_of_types(const Table&, const Notes&) const {}
 
 std::vector<SettingProblem> problems_with(const SourceConfig& config) {
   const SourceOfKind& source = source_of(config);
@@ -196,26 +177,31 @@ Source::Source(SourceConfig config, std::shared_ptr<const SourceReader> reader, 
 
 Source Source::open(const SourceConfig& config, const fs::path& base, const StopSignal* stop,
                     const FindKnownRows& find) {
+  const CrashMessage if_it_crashes(crash_of_reading(source_name(config)));
   for (const SettingProblem& problem : problems_with(config))
     refuse("source {}: {}: {}", config::name_of(config.source), problem.setting, problem.problem);
   date_forms_of(config);
   const SourceOfKind& source = source_of(config);
+  const bool confined = is_read_confined(config);
+  OpenedSource (*const opener)(const SourceConfig&, const fs::path&, const StopSignal*) =
+      confined ? open_confined : source.open;
   KnownRows rows;
   if (may_know_rows(config) && find != nullptr) {
     rows.key = key_of_known_rows(config, source.place(config, base));
     rows.name = source.name(config);
     const bool asks = !config.refresh_query.empty();
     // Before the rows: what changes between the two is seen by the next answer.
-    if (asks) rows.answer = source.answer(config, base, stop);
+    if (asks)
+      rows.answer = confined ? answer_confined(config, base, stop) : source.answer(config, base, stop);
     const std::int64_t now = seconds_since_1970();
     const std::optional<KnownRows> known = find(rows.key);
     if (known && (asks ? known->answer == rows.answer : are_fresh(*known, config.refresh, now))) {
-      const auto open = [config, base, &source] { return source.open(config, base, nullptr); };
+      const auto open = [config, base, opener] { return opener(config, base, nullptr); };
       return {config, std::make_shared<KnownRowsReader>(*known, open), *known, true};
     }
     rows.read_at = now;
   }
-  return {config, source.open(config, base, stop), std::move(rows), false};
+  return {config, opener(config, base, stop), std::move(rows), false};
 }
 
 KnownRows Source::rows_to_know() const {
@@ -258,7 +244,7 @@ SourceConfig Source::config_for(const std::string& location) {
     config.source = SourceKind::cubes;
     config.path = location.substr(6);
   } else {
-    config.source = kind_of_file(location);
+    config.source = confines_readers() ? kind_of_file_confined(location) : kind_of_file(location);
     config.path = location;
   }
   return config;
@@ -293,6 +279,7 @@ void Source::leave_rows() const {
 }
 
 std::optional<Table> Source::first_rows() const {
+  const CrashMessage if_it_crashes(crash_of_reading(description()));
   const std::vector<std::string> texts = texts_to_read({}, {});
   const std::optional<Table> start = reader_->first_rows(texts);
   if (!start) return std::nullopt;
@@ -325,10 +312,11 @@ Table Source::in_chosen_types(const Table& table, const std::vector<std::string>
 
 Table Source::read(const std::vector<std::string>& text_columns, const Notes& notes,
                    const DateForms& date_forms) const {
+  const CrashMessage if_it_crashes(crash_of_reading(description()));
   try {
     const std::vector<std::string> texts = texts_to_read(text_columns, date_forms);
     const Table table = in_chosen_types(reader_->read(texts, notes), text_columns, date_forms, notes);
-    reader_->warn_of_types(table, notes);
+    if (reader_->may_lose_digits()) warn_of_lost_digits(table, notes);
     warn_of_slips(table, texts, notes);
     return table;
   } catch (const OutOfMemory&) {
@@ -339,6 +327,7 @@ Table Source::read(const std::vector<std::string>& text_columns, const Notes& no
 }
 
 std::optional<WholeRows> Source::read_whole_rows(const Notes& notes) const {
+  const CrashMessage if_it_crashes(crash_of_reading(description()));
   try {
     std::optional<WholeRows> rows = reader_->whole_rows(texts_to_read({}, {}));
     if (rows) rows->table = in_chosen_types(rows->table, {}, {}, notes);

@@ -36,8 +36,8 @@ class SourceReader {
   virtual void leave_rows() const {}
   // What is to be told at every run, whoever has kept the rows; read() does not tell it.
   virtual std::vector<std::string> warnings() const { return {}; }
-  // Of the table in its final types.
-  virtual void warn_of_types(const Table& table, const Notes& notes) const;
+  // Whether whole numbers were read from text, so that the longest of them may have become real ones.
+  virtual bool may_lose_digits() const { return false; }
   // An error as people know its source.
   virtual std::string renamed(const std::string& message) const { return message; }
 };

@@ -91,6 +91,9 @@ void refuse_sources_not_allowed(const Document& document, const ServiceConfig& c
           "card {}: this service reads no databases by their address; its operator can allow it "
           "(--allow-databases)",
           card.id);
+    const config::Value* follows = card.config.find("follow_external");
+    if (follows != nullptr && follows->get_if<bool>() != nullptr && *follows->get_if<bool>())
+      refuse("card {}: follow_external: this service reads no files that other files point to", card.id);
     for (const char* setting : {"url", "uri"}) {
       try {
         refuse_address_not_allowed(text_at(card.config, setting), config);

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "data/cube_archive.h"
+#include "data/confined_reader.h"
 #include "data/cubes_files.h"
 #include "data/npy_header.h"
 #include "data/write_zip.h"
@@ -98,8 +98,8 @@ CubesAsked received_cubes(const Call& call, const fs::path& folder) {
   const fs::path place = folder / "sent";
   make_folder(place);
   CubesAsked cubes{"", flags_of_keys(call), {}};
-  if (is_zip(body) && !is_called_npz && (is_called_zip || !has_arrays_alone(body, shown))) {
-    unpack_cubes(body, shown, place, most_bytes_of_cubes);
+  if (is_zip(body) && !is_called_npz && (is_called_zip || !has_arrays_alone_confined(body, shown))) {
+    unpack_cubes_confined(body, shown, place, most_bytes_of_cubes);
     cubes.source = place.string();
   } else {
     cubes.source = (place / file_name_of(name)).string();
@@ -190,7 +190,7 @@ Response predict_cubes(Service& service, Call& call) {
                                  cubes.source, "--json"};
   words.insert(words.end(), cubes.flags.begin(), cubes.flags.end());
   if (form != AnswerForm::summary) words.push_back("--out=" + folder.string());
-  const ProgramRun run = run_program(words, service.config().data, longest_scoring, cubes.names);
+  const ProgramRun run = run_program(words, service.config().data, longest_scoring, cubes.names, &call);
   const json summary = summary_of(run, cubes, call, *served);
   if (form == AnswerForm::summary) return json_response(summary);
   const bool is_array = form == AnswerForm::array;

@@ -8,7 +8,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "config/field.h"
-#include "data/cube_archive.h"
+#include "data/confined_reader.h"
 #include "data/source.h"
 #include "data/zip.h"
 #include "serve/body.h"
@@ -69,9 +69,10 @@ Response list_datasets(Service&, Call& call) {
   return json_response(answer);
 }
 
-ProgramRun run_command(Service& service, std::vector<std::string> words, const NamedPaths& names = {}) {
+ProgramRun run_command(Service& service, const Call& call, std::vector<std::string> words,
+                       const NamedPaths& names = {}) {
   words.insert(words.begin(), service.config().program.string());
-  return run_program(words, service.config().data, longest_work, names);
+  return run_program(words, service.config().data, longest_work, names, &call);
 }
 
 json output_of(const ProgramRun& run) {
@@ -82,9 +83,9 @@ json output_of(const ProgramRun& run) {
 
 Response preview_dataset(Service& service, Call& call) {
   const DatasetRecord record = dataset_named(call.part("id"));
-  const ProgramRun run =
-      run_command(service, {"preview", "dataset:" + record.id, "--rows", "100", "--distributions", "--json"},
-                  names_of_file(record));
+  const ProgramRun run = run_command(
+      service, call, {"preview", "dataset:" + record.id, "--rows", "100", "--distributions", "--json"},
+      names_of_file(record));
   return json_response(output_of(run));
 }
 
@@ -125,7 +126,7 @@ Response add_dataset(Service& service, Call& call) {
   const auto flags = flags_of_source(asked.source);
   words.insert(words.end(), flags.begin(), flags.end());
   if (asked.faulty) words.emplace_back("--faulty");
-  run_command(service, words, {{place, asked.source.path.empty() ? place : asked.source.path}});
+  run_command(service, call, words, {{place, asked.source.path.empty() ? place : asked.source.path}});
   return added(id);
 }
 
@@ -172,7 +173,8 @@ KeptUpload keep_file(Service& service, const Call& call, const std::string& endi
 KeptUpload keep_cubes(Service& service, const Call& call, const std::string& shown) {
   const fs::path folder = service.config().data / "uploads" / (random_id() + std::string(ending_of_cubes));
   AtomicFolder made(folder);
-  const std::string marks = unpack_cubes(call.request.body_file, shown, made.folder(), most_upload_bytes);
+  const std::string marks =
+      unpack_cubes_confined(call.request.body_file, shown, made.folder(), most_upload_bytes);
   made.commit();
   KeptUpload kept{folder, "cubes:" + folder.string(), flags_of_keys(call)};
   if (!marks.empty()) kept.flags.push_back("--mask-path=" + (folder / marks).string());
@@ -188,13 +190,13 @@ Response upload_dataset(Service& service, Call& call) {
   const bool is_faulty = call.truth("faulty");
   const std::string id = id_for(call.text("id"));
   const bool is_archive = ending == ".zip" && is_zip(call.request.body_file) &&
-                          (call.truth("cubes") || is_cube_archive(call.request.body_file, shown));
+                          (call.truth("cubes") || is_cube_archive_confined(call.request.body_file, shown));
   const KeptUpload kept = is_archive ? keep_cubes(service, call, shown) : keep_file(service, call, ending);
   std::vector<std::string> words{"datasets", "add", id, kept.source, "--called=" + called_as(name)};
   words.insert(words.end(), kept.flags.begin(), kept.flags.end());
   if (is_faulty) words.emplace_back("--faulty");
   try {
-    run_command(service, words, {{kept.path.string(), shown}});
+    run_command(service, call, words, {{kept.path.string(), shown}});
   } catch (...) {
     std::error_code ignored;
     fs::remove_all(kept.path, ignored);
@@ -236,7 +238,7 @@ Response generate_dataset(Service& service, Call& call) {
                                  fmt::format("sample:{}", config::name_of(asked.sample))};
   if (asked.rows) words.insert(words.end(), {"--rows", std::to_string(*asked.rows)});
   try {
-    run_command(service, words);
+    run_command(service, call, words);
   } catch (...) {
     std::error_code ignored;
     fs::remove(file, ignored);
@@ -282,7 +284,7 @@ Response validate_dataset(Service& service, Call& call) {
   std::vector<std::string> words{"datasets", "validate", record.id, "--json"};
   const auto ranges = range_flags(asked.ranges);
   words.insert(words.end(), ranges.begin(), ranges.end());
-  json found = output_of(run_command(service, words, names));
+  json found = output_of(run_command(service, call, words, names));
   if (found.contains("unreadable"))
     found["unreadable"] = without_options(with_names(found["unreadable"].get<std::string>(), names));
   return json_response(found);
@@ -298,7 +300,7 @@ Response repair_dataset(Service& service, Call& call) {
                                  id,         "--output", file.string()};
   const auto ranges = range_flags(asked.ranges);
   words.insert(words.end(), ranges.begin(), ranges.end());
-  run_command(service, words, names_of_file(record));
+  run_command(service, call, words, names_of_file(record));
   return added(id);
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/confinement.h"
 #include "database/writable.h"
 #include "serve/docs_page.h"
 #include "serve/log.h"
@@ -23,6 +24,15 @@ Response ready(Service& service) {
     return error_response(503, "the store cannot be read; the log of the service says why");
   }
   return json_response({{"status", "ready"}, {"store", kind}});
+}
+
+Response system_facts() {
+  const ConfinementMeans means = confinement_means();
+  return json_response({{"version", STOKER_VERSION},
+                        {"readers",
+                         {{"landlock", means.landlock},
+                          {"seccomp", means.filters_calls},
+                          {"reach_other_files", means.landlock == 0}}}});
 }
 
 Response plain_text(const char* type, std::string body) {
@@ -62,6 +72,27 @@ std::vector<Route> system_routes(Service& service) {
                         {{"status", schema::text()},
                          {"store", schema::text("What jobs are on record in: sqlite or postgresql")}})},
         {503, "It cannot"}}},
+      {"GET",
+       "/api/system",
+       "system",
+       "The program, and how files of clients are kept apart while they are read",
+       Access::viewer,
+       [](Call&) { return system_facts(); },
+       {},
+       nullptr,
+       {},
+       {{200, "What is active",
+         schema::object(
+             "System",
+             {{"version", schema::text()},
+              {"readers",
+               schema::object(
+                   "Readers",
+                   {{"landlock", schema::whole("Version of the kernel's interface; 0: none")},
+                    {"seccomp", schema::of_type("boolean", "Whether system calls are filtered")},
+                    {"reach_other_files",
+                     schema::of_type("boolean",
+                                     "Whether a reader could open other files of the service")}})}})}}},
       {"GET",
        "/metrics",
        "metrics",

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "base/stop.h"
+#include "data/source_config.h"
+#include "data/source_reader.h"
+
+// Files of other people are read in a child process that can reach nothing else (base/confinement.h). A
+// damaged file that crashes a library ends that child alone, and a file made to take a library over finds
+// neither a network nor other files.
+namespace stoker {
+
+// The variable that switches this on, for a process and those that it starts: the data folder of a service.
+constexpr const char* confined_readers_variable = "STOKER_CONFINE_READERS";
+bool confines_readers();
+// Samples and standard input are this process's own, and datasets on record consist of other sources.
+bool is_read_confined(const SourceConfig& config);
+
+// The same as the kind's own reader, opened in a child.
+OpenedSource open_confined(const SourceConfig& config, const std::filesystem::path& base,
+                           const StopSignal* stop);
+// What refresh_query answers.
+std::string answer_confined(const SourceConfig& config, const std::filesystem::path& base,
+                            const StopSignal* stop);
+// Of a file, by what it holds.
+SourceKind kind_of_file_confined(const std::filesystem::path& file);
+
+// What cube_archive.h does.
+bool is_cube_archive_confined(const std::filesystem::path& archive, const std::string& shown);
+bool has_arrays_alone_confined(const std::filesystem::path& archive, const std::string& shown);
+std::string unpack_cubes_confined(const std::filesystem::path& archive, const std::string& shown,
+                                  const std::filesystem::path& folder, std::uint64_t most_bytes);
+
+}  // namespace stoker

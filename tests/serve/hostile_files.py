@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""Sends files that were made to do harm to a real service, and asks it for work without an end.
+
+  hostile_files.py STOKER HOSTILE_LIBRARY
+"""
+import importlib.util
+import io
+import json
+import os
+import shutil
+import socket
+import sqlite3
+import sys
+import tempfile
+import time
+import unittest
+import urllib.error
+import urllib.parse
+import urllib.request
+import zipfile
+from pathlib import Path
+
+from contract import Service
+
+SKIPPED = 77
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+SECRET = "a-line-that-nobody-may-see"
+STOKER, HOSTILE_LIBRARY = sys.argv[1], sys.argv[2]
+
+
+def said(service, method, path, body=None, kind="application/octet-stream", token=None):
+    """The status and the body of an answer, whatever they are."""
+    request = urllib.request.Request(service.url + path, data=body, method=method, headers={
+        "Authorization": f"Bearer {token or service.token}", "Content-Type": kind})
+    try:
+        with urllib.request.urlopen(request) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def upload(service, name, content, more=""):
+    return said(service, "POST", f"/api/datasets/upload?name={name}{more}", content)
+
+
+def wait_until(happened, what):
+    """For as long as the test may take: whoever runs it has a limit, and a slow machine is no fault."""
+    while not happened():
+        time.sleep(0.05)
+
+
+def database(statements):
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "rows.sqlite"
+        connection = sqlite3.connect(file)
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+        connection.close()
+        return file.read_bytes()
+
+
+def hdf5(fill):
+    import h5py
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "values.h5"
+        with h5py.File(file, "w") as made:
+            fill(made)
+        return file.read_bytes()
+
+
+class HostileFiles(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.place = tempfile.TemporaryDirectory()
+        cls.folder = Path(cls.place.name)
+        cls.service = Service(STOKER, cls.folder)
+        cls.secret = cls.service.data / "secret.txt"
+        cls.secret.write_text((SECRET + "\n") * 20)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.service.end()
+        cls.place.cleanup()
+
+    def expect_rejected(self, answer, name):
+        status, text = answer
+        self.assertEqual(status, 422, text)
+        self.assertIn(name, text)
+        self.assertNotIn(SECRET, text)
+        self.assertNotIn(str(list(SECRET.encode()[:8]))[1:-1], text)
+
+    def hostile_hdf5(self):
+        import h5py
+
+        size = self.secret.stat().st_size // 4
+        other = self.folder / "other.h5"
+        with h5py.File(other, "w") as made:
+            made["values"] = list(range(8))
+        layout = h5py.VirtualLayout(shape=(8,), dtype="i8")
+        layout[:] = h5py.VirtualSource(str(other), "values", shape=(8,))
+        cube_layout = h5py.VirtualLayout(shape=(2, 2, 2), dtype="f4")
+        cube_layout[:] = h5py.VirtualSource(str(other), "cube", shape=(2, 2, 2))
+        return {
+            "external storage": hdf5(lambda f: f.create_dataset(
+                "values", shape=(size, 4), dtype="u1", external=[(str(self.secret), 0, size * 4)])),
+            "external link": hdf5(lambda f: f.__setitem__("values", h5py.ExternalLink(str(other), "/values"))),
+            "virtual dataset": hdf5(lambda f: f.create_virtual_dataset("values", layout)),
+            "external cube": hdf5(lambda f: f.create_dataset(
+                "cube", shape=(2, 5, 4), dtype="u1", external=[(str(self.secret), 0, 40)])),
+            "virtual cube": hdf5(lambda f: f.create_virtual_dataset("cube", cube_layout)),
+            "linked cube": hdf5(lambda f: f.__setitem__("cube", h5py.ExternalLink(str(other), "/cube"))),
+        }
+
+    def test_hdf5_shows_no_other_file(self):
+        for what, content in self.hostile_hdf5().items():
+            with self.subTest(what):
+                self.expect_rejected(upload(self.service, "evil.h5", content), "evil.h5")
+                self.expect_rejected(upload(self.service, "evil.h5", content, "&cubes=true"), "evil.h5")
+                packed = io.BytesIO()
+                with zipfile.ZipFile(packed, "w") as archive:
+                    archive.writestr("evil.h5", content)
+                    archive.writestr("evil2.h5", content)
+                self.expect_rejected(upload(self.service, "evil.zip", packed.getvalue(), "&cubes=true"), "evil")
+
+    def test_a_list_of_cubes_names_no_file_elsewhere(self):
+        npy = io.BytesIO()
+        import numpy
+
+        numpy.save(npy, numpy.zeros((2, 2, 2), "float32"))
+        outside = self.folder / "outside.npy"
+        outside.write_bytes(npy.getvalue())
+        status, text = upload(self.service, "list.csv", f"{outside}\n".encode(), "&cubes=true")
+        self.assertEqual(status, 422, text)
+
+    def test_a_view_without_an_end_is_rejected(self):
+        content = database([f"CREATE VIEW v AS {ENDLESS.replace('count(*)', 'i')}"])
+        self.expect_rejected(upload(self.service, "endless.sqlite", content), "endless.sqlite")
+
+    def test_a_library_that_was_taken_over_reaches_nothing(self):
+        libraries = self.folder / "libraries"
+        libraries.mkdir()
+        shutil.copy(HOSTILE_LIBRARY, libraries / "libhdf5_serial.so.103")
+        before = os.environ.get("LD_LIBRARY_PATH")
+        os.environ["LD_LIBRARY_PATH"] = str(libraries) + (":" + before if before else "")
+        try:
+            with tempfile.TemporaryDirectory() as place:
+                service = Service(STOKER, Path(place))
+                try:
+                    if json.loads(service.ask("/api/system"))["readers"]["reach_other_files"]:
+                        self.skipTest("this kernel has no Landlock")
+                    content = hdf5(lambda f: f.__setitem__("values", [1.0, 2.0]))
+                    status, text = upload(service, "wells.h5", content)
+                    self.assertEqual(status, 422, text)
+                    self.assertIn("wells.h5", text)
+                    self.assertIn("SIGSEGV", text, "SIGFPE says that something was reached")
+                    self.assertEqual(upload(service, "rows.csv", b"a,b\n1,2\n3,4\n")[0], 201)
+                finally:
+                    service.end()
+        finally:
+            if before is None:
+                del os.environ["LD_LIBRARY_PATH"]
+            else:
+                os.environ["LD_LIBRARY_PATH"] = before
+
+    def endless_work(self, service, token):
+        """A connection on which a query without an end was asked for."""
+        body = json.dumps({"source": {"source": "sqlite", "path": "datasets/rows.sqlite", "query": ENDLESS}}).encode()
+        address = urllib.parse.urlsplit(service.url)
+        connection = socket.create_connection((address.hostname, address.port))
+        connection.sendall(
+            (f"POST /api/datasets HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
+             f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n").encode() + body)
+        return connection
+
+    def running_children(self, service):
+        found = []
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                parent = int(stat.read_text().rsplit(")", 1)[1].split()[1])
+            except (OSError, IndexError):
+                continue
+            if parent == service.process.pid:
+                found.append(int(stat.parent.name))
+        return found
+
+    def test_work_ends_with_its_client_and_leaves_turns_to_others(self):
+        with tempfile.TemporaryDirectory() as place:
+            service = Service(STOKER, Path(place))
+            try:
+                (service.data / "datasets").mkdir(exist_ok=True)
+                (service.data / "datasets" / "rows.sqlite").write_bytes(database(["CREATE TABLE t (a)"]))
+                wait_until(lambda: not self.running_children(service), "the service has set up")
+                _, text = said(service, "POST", "/api/tokens", json.dumps({"name": "b", "role": "user"}).encode(),
+                               "application/json")
+                other = json.loads(text)["token"]
+                clients = [self.endless_work(service, service.token) for _ in range(2)]
+                wait_until(lambda: len(self.running_children(service)) == 2, "both run")
+                self.assertEqual(upload(service, "rows.csv", b"a,b\n1,2\n3,4\n")[0], 429, "the token has two turns")
+                rows = said(service, "POST", "/api/datasets/upload?name=rows.csv", b"a,b\n1,2\n3,4\n", token=other)
+                self.assertEqual(rows[0], 201, rows[1])
+                for each in clients:
+                    each.close()
+                wait_until(lambda: not self.running_children(service), "the work has ended with its clients")
+                log = (service.data / "audit.jsonl").read_text()
+                self.assertEqual(log.count("499"), 2, log)
+                self.assertEqual(upload(service, "rows.csv", b"a,b\n1,2\n3,4\n")[0], 201)
+            finally:
+                service.end()
+
+
+if __name__ == "__main__":
+    absent = [name for name in ("h5py", "numpy") if importlib.util.find_spec(name) is None]
+    if absent:
+        print(f"not installed: {', '.join(absent)}; tools/setup does that")
+        sys.exit(SKIPPED)
+    unittest.main(argv=sys.argv[:1])
