@@ -25,7 +25,7 @@
 #include "data/cubes.h"
 #include "data/kept_downloads.h"
 #include "data/reader_child.h"
-#include "data/source.h"
+#include "data/source_table.h"
 #include "data/standard_input.h"
 #include "data/url_secrets.h"
 #include "device/host_memory.h"
@@ -263,7 +263,7 @@ struct OpenedInChild {
   }
 
   static std::string shown_name(const SourceConfig& config) {
-    return config.source == SourceKind::url ? shown_url(config.url) : source_name(config);
+    return config.source == SourceKind::url ? shown_url(config.url) : source_of(config).name(config);
   }
   static Reach reach_of(const SourceConfig& config, const fs::path& base,
                         const std::optional<Downloaded>& download) {
