@@ -389,13 +389,23 @@ std::optional<WholeRows> ConfinedReader::whole_rows(const std::vector<std::strin
   return rows;
 }
 
+// No request may hold a worker of the service for ever.
+constexpr double longest_look = 300;  // seconds
+
 // Asks about one file, by a child of its own.
 json asked_of_file(const fs::path& file, const std::string& shown, json order,
                    std::vector<fs::path> writable = {}) {
   ReaderProcess process(shown, {}, {{fs::absolute(file)}, std::move(writable), false});
   order["file"] = fs::absolute(file).string();
   order["shown"] = shown;
-  return process.ask(order);
+  StopSignal limit;
+  limit.stop_after(longest_look);
+  try {
+    return process.ask(order, &limit);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::interrupted) throw;
+    refuse("'{}' takes longer than {} s to read", shown, longest_look);
+  }
 }
 
 }  // namespace

@@ -2,9 +2,9 @@
 //
 //   STOKER_CONFINE_READERS=FOLDER confined_reads < REQUESTS
 //
-// A request is one line of JSON, the settings of a data_load card. The answer is one line: whether the rows were
-// read, else the exit code and the message that the program would end with. Whatever a file does to its reader, this
-// process must live.
+// A request is one line of JSON, the settings of a data_load card. The answer is one line: whether the rows
+// were read, else the exit code and the message that the program would end with. Whatever a file does to its
+// reader, this process must live.
 #include <cstdio>
 #include <iostream>
 #include <string>
