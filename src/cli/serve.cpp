@@ -39,6 +39,7 @@ struct ServeCommand {
   std::int64_t hang_after = 600;
   int requests_per_second = 500;
   bool takes_store = false;
+  bool rebuilds_store = false;
   bool allows_urls = false;
   bool allows_databases = false;
   std::vector<std::string> variables;
@@ -115,6 +116,7 @@ ExitCode serve_until_ended(ServeCommand command) {
   config.grace = std::chrono::seconds(command.grace);
   config.hang_after = std::chrono::seconds(command.hang_after);
   config.takes_store = command.takes_store;
+  config.rebuilds_store = command.rebuilds_store;
   config.allows_urls = command.allows_urls;
   config.allows_databases = command.allows_databases;
   config.variables = command.variables;
@@ -131,6 +133,7 @@ ExitCode serve_until_ended(ServeCommand command) {
   print(fmt::format("stoker serves {}://{}:{}, data in {}\n", scheme, command.server.host, server.port(),
                     data.string()));
   if (first_token) print(fmt::format("first token (admin), shown this once: {}\n", *first_token));
+  if (service.rebuilt()) print(fmt::format("rebuilt the store: {}\n", service.rebuilt()->text()));
   if (confinement_means().landlock == 0)
     tell(
         "stoker: this kernel has no Landlock: the processes that read files of clients can open all files "
@@ -209,7 +212,9 @@ Action declare_serve(CLI::App& app) {
   app.add_option("--requests-per-second", command->requests_per_second, "Of one token; 0: any number")
       ->capture_default_str();
   app.add_flag("--take-store", command->takes_store,
-               "Run the jobs of this store here, though they were those of another data folder that is gone");
+               "Use a store whose data folder is lost; rejected while the service of that folder is running");
+  app.add_flag("--rebuild-store", command->rebuilds_store,
+               "Fill a lost or emptied store again from the data folder, then serve");
   app.add_option("--public-name", command->public_names,
                  "A name that the service is reached by, beside localhost; may be given several times");
   declare_limits(app, *command);

@@ -207,6 +207,7 @@ void RunFolder::begin_sitting(const char* event_name, const std::string& name) {
   record_.cards.clear();
   record_.trainings.clear();
   record_.results.clear();
+  record_.dropped_rows.clear();
   save_record();
   events_.emplace(paths_.events());
   metrics_.emplace(paths_.metrics());
@@ -290,10 +291,19 @@ void RunFolder::note(const std::string& card, Severity severity, const std::stri
   event("note", details);
 }
 
+std::string RunFolder::model_folder_of(const std::string& card) const {
+  return card == first_with_model_ ? paths_.model().filename().string() : "model-" + card;
+}
+
 void RunFolder::keep_model(const std::string& card, const Model& model) {
   const std::lock_guard lock(mutex_);
   fail_if_gone();
-  save_model(model, card == first_with_model_ ? paths_.model() : paths_.folder / ("model-" + card));
+  save_model(model, paths_.folder / model_folder_of(card));
+}
+
+void RunFolder::keep_dropped_rows(const RunRecord::DroppedRows& rows) {
+  const std::lock_guard lock(mutex_);
+  record_.dropped_rows.push_back(rows);
 }
 
 RunRecord::Training RunFolder::keep_training(const std::string& card, const json& report, bool trained_here) {
@@ -330,7 +340,8 @@ void RunFolder::keep_evaluation(const std::string& card, const Evaluation& evalu
   make_folder(paths_.evaluations());
   write_file(paths_.evaluations() / (card + ".json"),
              evaluation.to_json().dump(2, ' ', false, json::error_handler_t::replace));
-  record_.results.push_back({card, evaluation.rows, evaluation.metrics, training});
+  record_.results.push_back({card, evaluation.rows, evaluation.metrics, training,
+                             training.empty() ? "" : model_folder_of(training)});
 }
 
 void RunFolder::keep_cubes(const std::string& card, const json& cubes) {

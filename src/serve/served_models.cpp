@@ -1,5 +1,7 @@
 #include "serve/served_models.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/error.h"
@@ -56,6 +58,26 @@ json facts_of_model(const Model& model) {
   facts["tells_intervals"] = no_intervals.empty();
   if (!no_intervals.empty()) facts["why_no_intervals"] = without_options(no_intervals);
   return facts;
+}
+
+// Records of earlier versions name the card that trained the model, those before them neither.
+bool is_measured_in(const RunRecord::Result& result, const std::string& folder,
+                    const std::vector<std::string>& folders) {
+  if (!result.model.empty()) return result.model == folder;
+  if (result.training.empty()) return folders.size() == 1;
+  const std::string own_folder = "model-" + result.training;
+  if (std::ranges::find(folders, own_folder) != folders.end()) return own_folder == folder;
+  return folder == RunPaths{}.model().string();
+}
+
+// By the card that evaluated the model in this folder of the run.
+json metrics_of_model(const RunRecord& run, const std::string& folder,
+                      const std::vector<std::string>& folders) {
+  json metrics = json::object();
+  for (const RunRecord::Result& result : run.results)
+    if (is_measured_in(result, folder, folders))
+      for (const auto& [metric, value] : result.metrics) metrics[result.card][metric] = number_to_json(value);
+  return metrics;
 }
 
 }  // namespace
@@ -161,15 +183,14 @@ void record_model_of(const std::string& job, const std::string& name, const std:
     if (each.path().filename().string().starts_with("model-")) folders.push_back(each.path());
   if (folders.empty()) return;
   const RunRecord told = read_record(run);
-  json metrics = json::object();
-  for (const RunRecord::Result& result : told.results)
-    for (const auto& [metric, value] : result.metrics) metrics[result.card][metric] = number_to_json(value);
+  std::vector<std::string> names;
+  for (const std::filesystem::path& folder : folders) names.push_back(folder.filename().string());
   for (const std::filesystem::path& folder : folders) {
     const std::string card = folder == run.model() ? "" : folder.filename().string().substr(6);
     ModelRecord record = model_record(folder, card.empty() ? name : fmt::format("{} ({})", name, card));
     record.job = job;
     record.facts["run"] = run_folder.filename().string();
-    record.facts["metrics"] = metrics;
+    record.facts["metrics"] = metrics_of_model(told, folder.filename().string(), names);
     models.add(record);
   }
 }

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "data/source_config.h"
 #include "store/records.h"
 
@@ -31,6 +33,10 @@ struct DatasetRecord {
   std::string cleaned_of;                                    // the id of what this is a cleaned copy of
   std::optional<CubesOnRecord> cubes;  // where the rows are cubes; older records do not tell
 };
+
+// A dataset as the copy of it that is next to its file.
+nlohmann::json dataset_json(const DatasetRecord& dataset);
+DatasetRecord dataset_from_json(const nlohmann::json& copy);
 
 // A record that cannot be read, and why.
 struct DamagedRecord {

@@ -57,6 +57,15 @@ struct RunRecord {
     std::int64_t rows = 0;
     std::vector<std::pair<std::string, double>> metrics;
     std::string training = {};  // the card that trained the model
+    std::string model = {};     // the folder of that model in the run folder
+  };
+  // Rows that a card received and passed on to no other card.
+  struct DroppedRows {
+    std::string card;
+    std::int64_t dropped = 0;
+    std::int64_t received = 0;
+
+    std::string text() const;  // "546 of 4,030 rows (card filter)"
   };
   struct Coefficient {
     std::string feature;
@@ -137,6 +146,7 @@ struct RunRecord {
   std::vector<CardLine> cards;
   std::vector<Training> trainings;
   std::vector<Result> results;
+  std::vector<DroppedRows> dropped_rows = {};
   std::vector<std::string> warnings;
   std::vector<std::string> notes;  // what was decided for the user: values imputed, columns left out, …
   // Said when the list was full. What is read again has a sentence about them at the end of the list.
