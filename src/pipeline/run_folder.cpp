@@ -7,6 +7,7 @@
 
 #include "base/csv_cell.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "base/unfinished_line.h"
 #include "base/without_sync.h"
@@ -229,6 +230,31 @@ void RunFolder::save_record() {
   record_is_behind_ = false;
   record_.peak_memory_bytes = std::max(record_.peak_memory_bytes, peak_memory_bytes());
   write_record(paths_, record_);
+}
+
+namespace {
+
+bool has_checkpoint(const fs::path& checkpoints) {
+  std::error_code error;
+  for (fs::recursive_directory_iterator each(checkpoints, error), end; !error && each != end;
+       each.increment(error))
+    if (each->path().filename() == "DONE") return true;
+  return false;
+}
+
+}  // namespace
+
+void RunFolder::check_fingerprint(const Card& card, const std::string& fingerprint) {
+  const std::lock_guard lock(mutex_);
+  constexpr std::size_t digits = 16;
+  const std::string now = sha256_of_text(fingerprint).substr(0, digits);
+  std::string& known = record_.fingerprints[card.id];
+  if (!known.empty() && known != now && has_checkpoint(paths_.checkpoints()))
+    refuse(
+        "the data has changed since the run began, so its checkpoints cannot be resumed; restore the data, or "
+        "start a new run");
+  record_is_behind_ = record_is_behind_ || known != now;
+  known = now;
 }
 
 void RunFolder::card_started(const Card& card) {

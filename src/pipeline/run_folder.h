@@ -44,6 +44,9 @@ class RunFolder {
   std::filesystem::path checkpoints_of(const std::string& card) const { return paths_.checkpoints() / card; }
   bool was_finished() const { return was_finished_; }
 
+  // What a card reads from outside. Rejects rows that have changed since the training began: the rows to test
+  // with are no part of a checkpoint.
+  void check_fingerprint(const Card& card, const std::string& fingerprint);
   void card_started(const Card& card);
   void card_finished(const Card& card, const CardOutcome& outcome);
   void epoch_finished(const std::string& card, const EpochReport& epoch);

@@ -237,6 +237,11 @@ void read_lists(const RecordPart& part, RunRecord& record) {
   part.each("sources", [&](const json& entry, const RecordPart::Place& place) {
     record.sources.push_back(RecordPart::text_of(entry, place));
   });
+  if (part.has("fingerprints")) {
+    const RecordPart map(part.at("fingerprints"), [&] { return part.place_of("fingerprints"); });
+    for (const auto& [card, value] : part.at("fingerprints").items())
+      record.fingerprints[card] = map.text(card.c_str());
+  }
   part.each("cards", [&](const json& entry, const RecordPart::Place& place) {
     const RecordPart card(entry, place);
     record.cards.push_back(
@@ -391,6 +396,7 @@ json RunRecord::to_json() const {
               {"warnings", warnings},
               {"notes", notes}};
   if (!dropped_rows.empty()) record["dropped_rows"] = dropped_rows_json(dropped_rows);
+  if (!fingerprints.empty()) record["fingerprints"] = fingerprints;
   if (!failed_at.card.empty()) record["failed_card"] = failed_at.card;
   if (!failed_at.setting.empty()) record["failed_setting"] = failed_at.setting;
   return record;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -143,6 +144,8 @@ struct RunRecord {
   int cores = 0;
   std::string gpu;                   // empty when none was used
   std::vector<std::string> sources;  // what was read, as people call it
+  // Hashes of what cards read from outside, by card. A resumed run must read the same.
+  std::map<std::string, std::string> fingerprints = {};
   std::vector<CardLine> cards;
   std::vector<Training> trainings;
   std::vector<Result> results;

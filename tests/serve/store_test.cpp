@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "serve/running_service.h"
 
@@ -139,6 +140,24 @@ TEST(ServiceStore, IsRebuiltFromRunFoldersWhereJobsHaveNoCopy) {
   const json after = service.get("/api/training/jobs/" + id).json();
   for (const char* same : {"state", "job_name", "run", "summary", "document", "kind"})
     EXPECT_EQ(after[same], before[same]) << same;
+}
+
+// Root may write everywhere, so the service is started as nobody.
+TEST(ServiceStore, InAFolderThatCannotBeChangedIsRejectedInWords) {
+  const Workplace place;
+  fs::permissions(place.folder(), fs::perms(0755));
+  fs::create_directory(place.folder() / "theirs");
+  fs::permissions(place.folder() / "theirs", fs::perms(0555));
+  const bool is_root = ::geteuid() == 0;
+  for (const std::string data : {is_root ? "theirs" : "/usr", is_root ? "theirs/new" : "/usr/new"}) {
+    const std::string words = std::string(STOKER_PROGRAM) + " serve --port 0 --data " + data;
+    const Finished refused =
+        Program({"/bin/sh", "-c", (is_root ? "exec setpriv --reuid 65534 --clear-groups " : "exec ") + words},
+                place.folder())
+            .wait();
+    EXPECT_EQ(refused.code, 2) << data;
+    EXPECT_THAT(refused.errors, AllOf(HasSubstr(data), testing::Not(HasSubstr("filesystem error"))));
+  }
 }
 
 }  // namespace
