@@ -10,7 +10,9 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "data/file_format.h"
+#include "data/cubes.h"
 #include "data/samples.h"
+#include "data/source.h"
 #include "database/writable.h"
 #include "store/record_row.h"
 
@@ -207,6 +209,49 @@ DatasetRecord DatasetStore::find(const std::string& id) {
     refuse("there is no dataset '{}' in {}{}", id, place(), hint);
   refuse("there is no dataset '{}': {} has none yet; put one on record with: stoker datasets add ID DATA",
          printable(id), place());
+}
+
+namespace {
+
+std::optional<SampleName> sample_named(const std::string& id) {
+  const auto& samples = config::names<SampleName>;
+  const auto found = std::ranges::find(samples, id);
+  if (found == samples.end()) return std::nullopt;
+  return static_cast<SampleName>(found - samples.begin());
+}
+
+// A few rows show its columns.
+DatasetRecord built_in_dataset(const std::string& id, SampleName sample) {
+  constexpr std::int64_t few = 2;
+  DatasetRecord record;
+  record.id = id;
+  record.source.source = SourceKind::sample;
+  record.source.sample_name = sample;
+  record.name = source_name(record.source);
+  record.rows = usual_rows(sample);
+  const Table rows = make_sample(sample, few, record.source.sample_seed);
+  for (const Preview::Column& column : preview(rows).columns)
+    record.columns.emplace_back(column.name, column.type);
+  if (rows.cubes) record.cubes = {rows.cubes->height(), rows.cubes->width(), rows.cubes->channels()};
+  return record;
+}
+
+}  // namespace
+
+bool DatasetStore::is_known(const std::string& id) {
+  return sample_named(id).has_value() || has(id);
+}
+
+DatasetRecord DatasetStore::find_known(const std::string& id) {
+  const std::optional<SampleName> sample = sample_named(id);
+  return sample && !has(id) ? built_in_dataset(id, *sample) : find(id);
+}
+
+std::vector<std::string> DatasetStore::known_ids() {
+  std::vector<std::string> ids;
+  for (const DatasetRecord& each : all().records) ids.push_back(each.id);
+  for (const std::string_view sample : config::names<SampleName>) ids.emplace_back(sample);
+  return ids;
 }
 
 DatasetsOnRecord DatasetStore::all() {

@@ -60,6 +60,11 @@ class DatasetStore {
   // Refuses an id that is not on record, with the nearest one.
   DatasetRecord find(const std::string& id);
   bool has(const std::string& id);
+  // Documents may also name a built-in sample, such as uhf_mixed. A dataset on record of that name comes
+  // first.
+  bool is_known(const std::string& id);
+  DatasetRecord find_known(const std::string& id);
+  std::vector<std::string> known_ids();
   DatasetsOnRecord all();
 
   const std::string& place() const { return records_.place(); }  // for people
