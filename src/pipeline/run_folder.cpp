@@ -234,7 +234,7 @@ void RunFolder::save_record() {
 
 namespace {
 
-bool has_checkpoint(const fs::path& checkpoints) {
+bool has_any_checkpoint(const fs::path& checkpoints) {
   std::error_code error;
   for (fs::recursive_directory_iterator each(checkpoints, error), end; !error && each != end;
        each.increment(error))
@@ -249,7 +249,7 @@ void RunFolder::check_fingerprint(const Card& card, const std::string& fingerpri
   constexpr std::size_t digits = 16;
   const std::string now = sha256_of_text(fingerprint).substr(0, digits);
   std::string& known = record_.fingerprints[card.id];
-  if (!known.empty() && known != now && has_checkpoint(paths_.checkpoints()))
+  if (!known.empty() && known != now && has_any_checkpoint(paths_.checkpoints()))
     refuse(
         "the data has changed since the run began, so its checkpoints cannot be resumed; restore the data, or "
         "start a new run");

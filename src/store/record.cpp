@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/text.h"
 #include "config/value.h"
 #include "store/record_line.h"
 #include "store/record_part.h"
