@@ -61,10 +61,8 @@ class StoreRebuild {
 
   RebuiltStore rebuild() {
     std::vector<JobRecord> jobs;
-    for (const fs::path& folder : entries_of(data_ / "jobs")) {
-      if (exists(data_ / "removing" / folder.filename())) continue;
+    for (const fs::path& folder : entries_of(data_ / "jobs"))
       unless_unreadable(folder, [&] { jobs.push_back(job_in_folder({folder})); });
-    }
     std::ranges::sort(jobs, [](const JobRecord& one, const JobRecord& other) {
       return std::tie(one.number, one.created, one.id) < std::tie(other.number, other.created, other.id);
     });

@@ -11,6 +11,7 @@
 #include "predict/intervals.h"
 #include "serve/client_words.h"
 #include "serve/job_queue.h"
+#include "serve/log.h"
 #include "store/runs.h"
 #include "store/token_store.h"
 
@@ -173,25 +174,59 @@ ModelRecord model_record(const std::filesystem::path& folder, const std::string&
   return record;
 }
 
+namespace {
+
+constexpr const char* folder_fact = "folder_in_run";
+
+// Of a run, the names of the folders that have its models: model, model-CARD.
+std::vector<std::string> model_folders_in(const std::filesystem::path& run_folder) {
+  std::error_code none;
+  std::vector<std::string> names;
+  if (std::filesystem::is_directory(RunPaths{run_folder}.model(), none)) names.emplace_back("model");
+  for (const auto& each : std::filesystem::directory_iterator(run_folder, none))
+    if (each.path().filename().string().starts_with("model-")) names.push_back(each.path().filename());
+  return names;
+}
+
+}  // namespace
+
 void record_model_of(const std::string& job, const std::string& name, const std::filesystem::path& run_folder,
                      ModelStore& models) {
-  const RunPaths run{run_folder};
-  std::error_code none;
-  std::vector<std::filesystem::path> folders;
-  if (std::filesystem::is_directory(run.model(), none)) folders.push_back(run.model());
-  for (const auto& each : std::filesystem::directory_iterator(run_folder, none))
-    if (each.path().filename().string().starts_with("model-")) folders.push_back(each.path());
+  const std::vector<std::string> folders = model_folders_in(run_folder);
   if (folders.empty()) return;
-  const RunRecord told = read_record(run);
-  std::vector<std::string> names;
-  for (const std::filesystem::path& folder : folders) names.push_back(folder.filename().string());
-  for (const std::filesystem::path& folder : folders) {
-    const std::string card = folder == run.model() ? "" : folder.filename().string().substr(6);
-    ModelRecord record = model_record(folder, card.empty() ? name : fmt::format("{} ({})", name, card));
+  const RunRecord told = read_record({run_folder});
+  for (const std::string& folder : folders) {
+    const std::string card = folder == "model" ? "" : folder.substr(6);
+    ModelRecord record =
+        model_record(run_folder / folder, card.empty() ? name : fmt::format("{} ({})", name, card));
     record.job = job;
     record.facts["run"] = run_folder.filename().string();
-    record.facts["metrics"] = metrics_of_model(told, folder.filename().string(), names);
+    record.facts[folder_fact] = folder;
+    record.facts["metrics"] = metrics_of_model(told, folder, folders);
     models.add(record);
+  }
+}
+
+void correct_metrics(ModelStore& models) {
+  constexpr std::int64_t page = 500;
+  for (std::int64_t offset = 0;; offset += page) {
+    const std::vector<ModelRecord> some = models.list(page, offset);
+    if (some.empty()) return;
+    for (const ModelRecord& model : some) {
+      if (model.job.empty() || model.facts.contains(folder_fact)) continue;
+      const std::filesystem::path folder = model.folder;
+      try {
+        json facts = model.facts;
+        facts[folder_fact] = folder.filename().string();
+        facts["metrics"] = metrics_of_model(read_record({folder.parent_path()}), folder.filename(),
+                                            model_folders_in(folder.parent_path()));
+        models.change_facts(model.id, facts);
+      } catch (const Error& error) {
+        log_event("error", {{"what", "the metrics of a model are as an earlier version recorded them"},
+                            {"id", model.id},
+                            {"why", error.what()}});
+      }
+    }
   }
 }
 

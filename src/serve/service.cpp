@@ -186,6 +186,7 @@ std::optional<std::string> Service::start() {
   clear_uploads();
   put_sample_on_record();
   copy_missing(jobs_, config_.data);
+  correct_metrics(models_);
   served_.read_names();
   queue_.start();
   return first;

@@ -97,6 +97,33 @@ TEST_F(ServiceModels, OfOneDocumentShowTheEvaluationsOfTheirOwnTraining) {
     EXPECT_EQ(result["model"], result["card"] == "evaluate" ? "model" : "model-flat_train");
 }
 
+// As an earlier version put them on record.
+TEST(ModelsOnRecord, WithMetricsOfOtherModelsGetTheirOwnAtTheNextStart) {
+  RunningService service;
+  const std::string job = service.post("/api/training/jobs", two_trainings()).json()["id"];
+  ASSERT_EQ(service.wait_for_job(job, {"completed", "failed"})["state"], "completed");
+  const json before = service.get("/api/models").json()["models"];
+  ASSERT_EQ(before.size(), 2U);
+  EXPECT_EQ(service.stop().code, 0);
+  const Finished changed =
+      Program({"/usr/bin/env", "python3", "-c",
+               "import json, sqlite3\n"
+               "store = sqlite3.connect('data/store.sqlite')\n"
+               "rows = [(id, json.loads(facts)) for id, facts in store.execute('SELECT id, facts FROM "
+               "stoker_models')]\n"
+               "every = {card: metrics for _, facts in rows for card, metrics in facts['metrics'].items()}\n"
+               "for id, facts in rows:\n"
+               "    del facts['folder_in_run']\n"
+               "    facts['metrics'] = every\n"
+               "    store.execute('UPDATE stoker_models SET facts = ? WHERE id = ?', (json.dumps(facts), id))\n"
+               "store.commit()"},
+              service.place().folder())
+          .wait();
+  ASSERT_EQ(changed.code, 0) << changed.errors;
+  service.start();
+  EXPECT_EQ(service.get("/api/models").json()["models"], before);
+}
+
 TEST_F(ServiceModels, PredictInRealUnitsUnderANameAndWarnOfWhatIsAmiss) {
   ASSERT_EQ(put("/api/models/deployments/houses", {{"model", id()}}).status, 200);
   const HttpAnswer answer = predict("houses", {{"rows", {house(), house()}}});
