@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/number_range.h"
 #include "cli/terminal.h"
 #include "store/token_store.h"
 
@@ -105,7 +106,7 @@ Action declare_tokens(CLI::App& app) {
       ->check(CLI::IsMember({"viewer", "user", "admin"}))
       ->capture_default_str();
   create->add_option("--days", command->days, "Days that it is good for; 0: for good")
-      ->check(CLI::Range(0, 36'500));
+      ->check(in_range(0, 36'500));
   create->add_flag("--json", command->json, "For programs");
   add("list", "List tokens; none is shown itself", list_tokens)
       ->add_flag("--json", command->json, "For programs");

@@ -70,6 +70,13 @@ std::int64_t ModelStore::count() {
   return whole_in(records_.to_write().run("SELECT count(*) FROM stoker_models").at(0).at(0));
 }
 
+void ModelStore::change_facts(const std::string& id, const nlohmann::json& facts) {
+  const auto held = records_.hold();
+  database::Transaction all(records_.to_write());
+  records_.to_write().run("UPDATE stoker_models SET facts = $2 WHERE id = $1", {id, dumped(facts)});
+  all.commit();
+}
+
 bool ModelStore::rename(const std::string& id, const std::string& name) {
   const auto held = records_.hold();
   database::Transaction all(records_.to_write());
