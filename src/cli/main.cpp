@@ -20,6 +20,7 @@
 #include "cli/usage.h"
 #include "data/arrow_threads.h"
 #include "data/reader_child.h"
+#include "torch/door.h"
 
 namespace stoker::cli {
 namespace {
@@ -122,6 +123,7 @@ int main(int argc, char** argv) {
   explain_crashes();
   cli::clear_up_when_ended();
   cli::keep_freed_pages_from_step_to_step();
+  torch_door::let_waiting_threads_sleep();
   const int code = cli::act_or_complain(argc, argv);
   if (!arrow_may_wait_in_vain()) return code;
   std::fflush(nullptr);
