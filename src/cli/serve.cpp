@@ -13,6 +13,7 @@
 #include "base/child_program.h"
 #include "base/confinement.h"
 #include "base/error.h"
+#include "base/project_scope.h"
 #include "cli/command.h"
 #include "cli/commands_flag.h"
 #include "cli/terminal.h"
@@ -106,7 +107,8 @@ ExitCode serve_until_ended(ServeCommand command) {
   setenv(confined_readers_variable, data.c_str(), 1);
   if (command.server.certificate.empty() != command.server.key.empty())
     refuse("--certificate and --key belong together");
-  card_types();  // a declaration of a command that is wrong is told now, not to who asks for it
+  unsetenv(project_variable);  // the service works in all of them
+  card_types();                // a declaration of a command that is wrong is told now, not to who asks for it
   const EndOfService end;
   serve::ServiceConfig config;
   config.data = data;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/project_scope.h"
 #include "base/text.h"
 #include "data/samples.h"
 #include "pipeline/card.h"
@@ -23,12 +24,13 @@ std::string text_at(const config::Value& settings, const std::string& name) {
 
 fs::path AllowedPath::operator()(const std::string& path) const {
   std::error_code none;
-  const fs::path root = fs::weakly_canonical(data, none);
+  const fs::path own = folder_of_project(data, ProjectScope::or_default());
+  const fs::path root = fs::weakly_canonical(own, none);
   const fs::path whole =
-      fs::weakly_canonical(fs::path(path).is_absolute() ? fs::path(path) : data / path, none);
+      fs::weakly_canonical(fs::path(path).is_absolute() ? fs::path(path) : own / path, none);
   const auto [end, rest] = std::mismatch(root.begin(), root.end(), whole.begin(), whole.end());
   if (none || end != root.end())
-    refuse("'{}' is not in the data folder of the service: upload the file, or put it on record as a dataset",
+    refuse("'{}' is not in the data folder of the project: upload the file, or put it on record as a dataset",
            printable(path));
   const fs::path inside = whole.lexically_relative(root);
   // Records, tokens and the like are there too.

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/project_scope.h"
 #include "base/text.h"
 #include "data/file_format.h"
 #include "data/samples.h"
@@ -92,7 +93,9 @@ DatasetRecord record_in(const WrittenRow& row) {
 }
 
 constexpr const char* select_datasets =
-    "SELECT id, source, name, rows, fingerprint, columns, added, cleaned_of, cubes FROM stoker_datasets";
+    "SELECT id, source, name, rows, fingerprint, columns, added, cleaned_of, cubes FROM stoker_datasets "
+    "WHERE "
+    "project = $1";
 
 }  // namespace
 
@@ -122,15 +125,16 @@ void DatasetStore::add(const DatasetRecord& dataset) {
   // Somebody else may put the same id on record at this moment: who comes second waits, and adds nothing.
   const auto added = database.run(
       "INSERT INTO stoker_datasets (id, source, name, rows, fingerprint, columns, added, cleaned_of, "
-      "cubes) VALUES "
-      "($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (id) DO NOTHING RETURNING id",
+      "cubes, project) VALUES "
+      "($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (project, id) DO NOTHING RETURNING id",
       {dataset.id, text(settings_of_source(dataset.source)), dataset.name, std::to_string(dataset.rows),
        dataset.fingerprint, text(columns), dataset.added,
        dataset.cleaned_of.empty() ? std::nullopt : std::optional(dataset.cleaned_of),
        dataset.cubes ? std::optional(text({{"height", dataset.cubes->height},
                                            {"width", dataset.cubes->width},
                                            {"channels", dataset.cubes->channels}}))
-                     : std::nullopt});
+                     : std::nullopt,
+       ProjectScope::or_default()});
   if (added.empty()) refuse_id_taken(dataset.id, place());
   all.commit();
 }
@@ -144,13 +148,17 @@ void DatasetStore::remove(const std::string& id) {
   if (!has(id)) find(id);
   WritableDatabase& database = records_.to_write();
   Transaction all(database);
-  database.run("DELETE FROM stoker_datasets WHERE id = $1", {id});
+  database.run("DELETE FROM stoker_datasets WHERE project = $1 AND id = $2",
+               {ProjectScope::or_default(), id});
   all.commit();
 }
 
 bool DatasetStore::has(const std::string& id) {
   WritableDatabase* database = records_.to_read();
-  return database != nullptr && !database->run("SELECT 1 FROM stoker_datasets WHERE id = $1", {id}).empty();
+  return database != nullptr && !database
+                                     ->run("SELECT 1 FROM stoker_datasets WHERE project = $1 AND id = $2",
+                                           {ProjectScope::or_default(), id})
+                                     .empty();
 }
 
 namespace {
@@ -169,10 +177,12 @@ std::string hint_of_sample(const std::string& id) {
 
 DatasetRecord DatasetStore::find(const std::string& id) {
   if (WritableDatabase* database = records_.to_read()) {
-    const auto rows = database->run(std::string(select_datasets) + " WHERE id = $1", {id});
+    const std::string project = ProjectScope::or_default();
+    const auto rows = database->run(std::string(select_datasets) + " AND id = $2", {project, id});
     if (!rows.empty()) return record_in(rows.front());
     std::vector<std::string> ids;
-    for (const WrittenRow& row : database->run("SELECT id FROM stoker_datasets ORDER BY id"))
+    for (const WrittenRow& row :
+         database->run("SELECT id FROM stoker_datasets WHERE project = $1 ORDER BY id", {project}))
       ids.push_back(row.at(0).value_or(""));
     if (!ids.empty())
       refuse("there is no dataset '{}' in {}{}{}", printable(id), place(), did_you_mean(id, ids),
@@ -188,7 +198,8 @@ DatasetsOnRecord DatasetStore::all() {
   DatasetsOnRecord all;
   WritableDatabase* database = records_.to_read();
   if (database == nullptr) return all;
-  for (const WrittenRow& row : database->run(std::string(select_datasets) + " ORDER BY id")) {
+  for (const WrittenRow& row :
+       database->run(std::string(select_datasets) + " ORDER BY id", {ProjectScope::or_default()})) {
     try {
       all.records.push_back(record_in(row));
     } catch (const OutOfMemory&) {
