@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/datasets_command.h"
 #include "cli/number_range.h"
+#include "cli/project_flag.h"
 #include "cli/reading_settings.h"
 #include "cli/terminal.h"
 #include "data/cubes.h"
@@ -303,6 +304,7 @@ Action declare_datasets(CLI::App& app) {
   repair->add_option("--output", given.output, "File of the copy; beside the store if not given");
   CLI::App* remove = part("remove", "Take one off the record; what it is read from stays", remove_dataset);
   add_id(*remove, given);
+  for (const auto& [app_of_part, act] : parts) add_project_flag(*app_of_part);
   for (CLI::App* each : {list, show, validate}) each->add_flag("--json", given.json, "Print one JSON object");
   app.require_subcommand(1);
   app.footer(

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -16,6 +17,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/last_words.h"
+#include "cli/project_flag.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
 #include "data/arrow_threads.h"
@@ -42,10 +44,15 @@ constexpr std::array commands{
     Command{"datasets", "Put datasets on record, check, repair and make them", declare_datasets},
     Command{"serve", "Run training jobs for programs and people elsewhere, over HTTP", declare_serve},
     Command{"tokens", "Make, list and revoke the tokens of the service", declare_tokens},
+    Command{"projects", "Create and list the projects of the service", declare_projects},
     Command{"cache", "Show and clear what earlier runs have kept for the next", declare_cache},
     Command{"devices", "Show what this machine can train on", declare_devices},
     Command{"bench", "Measure training speed, alone or beside other systems", declare_bench},
 };
+
+// Those that read datasets by id.
+constexpr std::array<std::string_view, 8> commands_of_project{"run",     "train",    "sweep", "predict",
+                                                              "preview", "validate", "step",  "advise"};
 
 constexpr const char* examples =
     "Examples:\n"
@@ -72,6 +79,8 @@ int parse_and_act(int argc, char** argv) {
   for (const Command& command : commands) {
     declared.push_back(app.add_subcommand(command.name, command.summary));
     actions.push_back(command.declare(*declared.back()));
+    if (std::ranges::find(commands_of_project, command.name) != commands_of_project.end())
+      add_project_flag(*declared.back());
   }
   try {
     app.parse(argc, argv);

@@ -14,6 +14,7 @@
 #include "base/confinement.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/project_scope.h"
 #include "cli/command.h"
 #include "cli/commands_flag.h"
 #include "cli/number_range.h"
@@ -102,9 +103,10 @@ void make_data_folder(const fs::path& data) {
   std::error_code error;
   fs::permissions(data, fs::perms::owner_all, error);
   if (error)
-    refuse("--data {}: the folder must belong to the user who runs the service, on a disk that can be "
-           "written ({}); choose another folder",
-           data.string(), error.message());
+    refuse(
+        "--data {}: the folder must belong to the user who runs the service, on a disk that can be "
+        "written ({}); choose another folder",
+        data.string(), error.message());
 }
 
 ExitCode serve_until_ended(ServeCommand command) {
@@ -119,7 +121,8 @@ ExitCode serve_until_ended(ServeCommand command) {
   setenv(confined_readers_variable, data.c_str(), 1);
   if (command.server.certificate.empty() != command.server.key.empty())
     refuse("--certificate and --key belong together");
-  card_types();  // a declaration of a command that is wrong is told now, not to who asks for it
+  unsetenv(project_variable);  // the service works in all of them
+  card_types();                // a declaration of a command that is wrong is told now, not to who asks for it
   const EndOfService end;
   serve::ServiceConfig config;
   config.data = data;
@@ -227,7 +230,8 @@ Action declare_serve(CLI::App& app) {
                  "Seconds without any progress after which a job is ended")
       ->check(in_range(std::int64_t{1}, most_seconds_to_wait))
       ->capture_default_str();
-  app.add_option("--requests-per-second", command->requests_per_second, "Requests per second of one token; 0: any number")
+  app.add_option("--requests-per-second", command->requests_per_second,
+                 "Requests per second of one token; 0: any number")
       ->check(in_range(0, 1'000'000))
       ->capture_default_str();
   app.add_flag("--take-store", command->takes_store,

@@ -19,6 +19,7 @@
 #include "base/confinement.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/project_scope.h"
 #include "base/text.h"
 #include "config/field.h"
 #include "config/json_text.h"
@@ -64,7 +65,7 @@ std::vector<fs::path> with_files_beside(const fs::path& file) {
 // A list of cubes names files in its own folder, or among those that the operator has put there. Only what
 // clients have uploaded lies side by side with files of others.
 std::vector<fs::path> folders_of_list(const fs::path& list) {
-  std::vector<fs::path> folders{fs::path(data_folder()) / "datasets"};
+  std::vector<fs::path> folders{folder_of_project(data_folder(), ProjectScope::or_default()) / "datasets"};
   if (list.parent_path().filename() != "uploads") folders.push_back(list.parent_path());
   return folders;
 }

@@ -251,7 +251,8 @@ void RunFolder::check_fingerprint(const Card& card, const std::string& fingerpri
   std::string& known = record_.fingerprints[card.id];
   if (!known.empty() && known != now && has_any_checkpoint(paths_.checkpoints()))
     refuse(
-        "the data has changed since the run began, so its checkpoints cannot be resumed; restore the data, or "
+        "the data has changed since the run began, so its checkpoints cannot be resumed; restore the data, "
+        "or "
         "start a new run");
   record_is_behind_ = record_is_behind_ || known != now;
   known = now;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/project_scope.h"
 #include "base/text.h"
 #include "pipeline/card.h"
 #include "store/dataset_store.h"
@@ -22,12 +23,13 @@ std::string text_at(const config::Value& settings, const std::string& name) {
 
 fs::path AllowedPath::operator()(const std::string& path) const {
   std::error_code none;
-  const fs::path root = fs::weakly_canonical(data, none);
+  const fs::path own = folder_of_project(data, ProjectScope::or_default());
+  const fs::path root = fs::weakly_canonical(own, none);
   const fs::path whole =
-      fs::weakly_canonical(fs::path(path).is_absolute() ? fs::path(path) : data / path, none);
+      fs::weakly_canonical(fs::path(path).is_absolute() ? fs::path(path) : own / path, none);
   const auto [end, rest] = std::mismatch(root.begin(), root.end(), whole.begin(), whole.end());
   if (none || end != root.end())
-    refuse("'{}' is not in the data folder of the service: upload the file, or put it on record as a dataset",
+    refuse("'{}' is not in the data folder of the project: upload the file, or put it on record as a dataset",
            printable(path));
   const fs::path inside = whole.lexically_relative(root);
   // Records, tokens and the like are there too.
@@ -53,7 +55,8 @@ void refuse_address_not_allowed(const std::string& address, const ServiceConfig&
 }
 
 std::string no_such_dataset(const std::string& id) {
-  return fmt::format("there is no dataset '{}'{}", printable(id), did_you_mean(id, DatasetStore().known_ids()));
+  return fmt::format("there is no dataset '{}'{}", printable(id),
+                     did_you_mean(id, DatasetStore().known_ids()));
 }
 
 void refuse_datasets_not_there(const Document& document) {

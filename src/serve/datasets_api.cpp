@@ -73,7 +73,7 @@ Response list_datasets(Service&, Call& call) {
 ProgramRun run_command(Service& service, const Call& call, std::vector<std::string> words,
                        const NamedPaths& names = {}) {
   words.insert(words.begin(), service.config().program.string());
-  return run_program(words, service.config().data, longest_work, names, &call);
+  return run_program(words, service.folder(), longest_work, names, &call);
 }
 
 json output_of(const ProgramRun& run) {
@@ -167,14 +167,14 @@ struct KeptUpload {
 
 // Under a name of its own: none that was sent becomes a path.
 KeptUpload keep_file(Service& service, const Call& call, const std::string& ending) {
-  const fs::path file = service.config().data / "uploads" / (random_id() + ending);
+  const fs::path file = service.folder() / "uploads" / (random_id() + ending);
   fs::rename(call.request.body_file, file);
   return {file, (call.truth("cubes") ? "cubes:" : "") + file.string(), flags_of_keys(call)};
 }
 
 // Files of cubes that came in one archive, in a folder of their own.
 KeptUpload keep_cubes(Service& service, const Call& call, const std::string& shown) {
-  const fs::path folder = service.config().data / "uploads" / (random_id() + std::string(ending_of_cubes));
+  const fs::path folder = service.folder() / "uploads" / (random_id() + std::string(ending_of_cubes));
   AtomicFolder made(folder);
   const std::string marks =
       unpack_cubes_confined(call.request.body_file, shown, made.folder(), most_upload_bytes);
@@ -226,8 +226,8 @@ config::Fields fields(SampleToMake& s) {
 Response generate_dataset(Service& service, Call& call) {
   const auto asked = body_as<SampleToMake>(call.body());
   const std::string id = id_for(asked.id);
-  make_folder(service.config().data / "datasets");
-  const fs::path file = service.config().data / "datasets" / (random_id() + ".sqlite");
+  make_folder(service.folder() / "datasets");
+  const fs::path file = service.folder() / "datasets" / (random_id() + ".sqlite");
   std::vector<std::string> words{"datasets",
                                  "generate",
                                  id,
@@ -297,8 +297,8 @@ Response repair_dataset(Service& service, Call& call) {
   const DatasetRecord record = dataset_named(call.part("id"));
   const Repair asked = repair_asked(call);
   const std::string id = id_for(asked.as.empty() ? call.part("id") + "-repaired" : asked.as);
-  make_folder(service.config().data / "datasets");
-  const fs::path file = service.config().data / "datasets" / (random_id() + ".arrow");
+  make_folder(service.folder() / "datasets");
+  const fs::path file = service.folder() / "datasets" / (random_id() + ".arrow");
   std::vector<std::string> words{"datasets", "repair",   call.part("id"), "--as",
                                  id,         "--output", file.string()};
   const auto ranges = range_flags(asked.ranges);
@@ -335,7 +335,7 @@ std::uint64_t remove_own_file(Service& service, const DatasetRecord& record) {
   const fs::path file = record.source.path;
   std::error_code none;
   const fs::path folder = fs::weakly_canonical(file, none).parent_path();
-  const fs::path data = fs::weakly_canonical(service.config().data, none);
+  const fs::path data = fs::weakly_canonical(service.folder(), none);
   if (file.empty() || none || (folder != data / "uploads" && folder != data / "datasets")) return 0;
   for (const DatasetRecord& other : DatasetStore().all().records)
     if (other.source.path == record.source.path) return 0;

@@ -53,6 +53,7 @@ void add_line_properties(json& properties) {
   properties["priority"] = whole("Jobs with more are started first");
   properties["device"] = text("auto, cpu or cuda");
   properties["owner"] = text("The name of the token that asked for it");
+  properties["project"] = text("The id of the project that it belongs to");
   properties["created"] = text("ISO 8601, UTC, like all times");
   properties["run"] = text("The name of its run folder");
   properties["asked"] = one_of(config::names<JobWish>, "What somebody asked for while it ran");
@@ -73,7 +74,8 @@ json line_schema() {
   json schema{
       {"title", "JobLine"},
       {"type", "object"},
-      {"required", {"id", "job_name", "state", "kind", "priority", "device", "owner", "created", "run"}},
+      {"required",
+       {"id", "job_name", "state", "kind", "priority", "device", "owner", "project", "created", "run"}},
       {"properties", json::object()}};
   add_line_properties(schema["properties"]);
   return schema;

@@ -77,11 +77,10 @@ JobRecord job_of(Service& service, const Call& call) {
     refuse("a job takes either config, the settings of a training, or document, a whole pipeline");
   NewJob asked{request.job_name, request.card, request.priority, request.time_limit, config::to_json(body)};
   if (!request.document.is_null())
-    return job_to_run(service, call.caller,
-                      read_document(request.document, "document", service.config().data), asked);
+    return job_to_run(service, call.caller, read_document(request.document, "document", service.folder()),
+                      asked);
   const std::string name = request.job_name.empty() ? "training" : request.job_name;
-  const Document document =
-      document_of_job(request.config, name, service.config().data, columns_of, asked.notes);
+  const Document document = document_of_job(request.config, name, service.folder(), columns_of, asked.notes);
   return job_to_run(service, call.caller, document, asked);
 }
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <vector>
 
@@ -12,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/project_scope.h"
 #include "base/text.h"
 #include "config/value.h"
 #include "database/writable.h"
@@ -52,7 +54,7 @@ class StoreRebuild {
  public:
   StoreRebuild(Records& records, const fs::path& data)
       : data_(data), jobs_(records), models_(records), documents_(records) {
-    for (const fs::path& run : entries_of(data / "runs")) {
+    for (const fs::path& run : entries_of(data / "runs")) {  // of earlier versions, which had no projects
       const std::string name = run.filename().string();
       if (const std::size_t mark = name.rfind('_'); mark != std::string::npos)
         runs_[name.substr(mark + 1)] = name;
@@ -67,23 +69,42 @@ class StoreRebuild {
       return std::tie(one.number, one.created, one.id) < std::tie(other.number, other.created, other.id);
     });
     number_anew_if_unknown(jobs);
+    const std::set<std::string> projects = projects_of(jobs);
+    for (const std::string& project : projects) documents_.restore_project(project);
     restore_documents(jobs);
-    for (JobRecord& job : jobs) {
-      jobs_.restore(job);
-      ++rebuilt_.jobs;
-      if (job.state == JobState::completed)
-        unless_unreadable(data_ / "runs" / job.run,
-                          [&] { record_model_of(job.id, job.name, data_ / "runs" / job.run, models_); });
-    }
-    for (const fs::path& folder : entries_of(data_ / "models"))
-      unless_unreadable(folder, [&] { restore_uploaded_model(folder); });
-    for (const fs::path& copy : entries_of(copies_of_datasets(data_)))
-      unless_unreadable(copy, [&] { restore_dataset(copy); });
+    for (JobRecord& job : jobs) restore_job(job);
+    for (const std::string& project : projects) restore_files_of(project);
     rebuilt_.models = static_cast<std::uint64_t>(models_.count());
     return rebuilt_;
   }
 
  private:
+  // Their names are lost; their ids are those of their folders.
+  std::set<std::string> projects_of(const std::vector<JobRecord>& jobs) const {
+    std::set<std::string> projects{default_project};
+    for (const JobRecord& job : jobs) projects.insert(job.project);
+    for (const fs::path& folder : entries_of(data_ / "projects"))
+      if (may_be_project(folder.filename().string())) projects.insert(folder.filename().string());
+    return projects;
+  }
+
+  void restore_job(JobRecord& job) {
+    const ProjectScope project(job.project);
+    jobs_.restore(job);
+    ++rebuilt_.jobs;
+    if (job.state != JobState::completed) return;
+    const fs::path run = folder_of_project(data_, job.project) / "runs" / job.run;
+    unless_unreadable(run, [&] { record_model_of(job.id, job.name, run, models_); });
+  }
+
+  void restore_files_of(const std::string& id) {
+    const ProjectScope project(id);
+    for (const fs::path& folder : entries_of(folder_of_project(data_, id) / "models"))
+      unless_unreadable(folder, [&] { restore_uploaded_model(folder); });
+    for (const fs::path& copy : entries_of(copies_of_datasets(data_)))
+      unless_unreadable(copy, [&] { restore_dataset(copy); });
+  }
+
   void unless_unreadable(const fs::path& what, const std::function<void()>& restore) {
     try {
       restore();
@@ -99,6 +120,7 @@ class StoreRebuild {
     JobRecord job = job_from_json(parsed_copy(copy_of_job(folder)));
     if (job.id != folder.folder.filename() || job.run.empty() || job.run != fs::path(job.run).filename())
       refuse("{} is the copy of another job", copy_of_job(folder).string());
+    if (!may_be_project(job.project)) refuse("{} names no project", copy_of_job(folder).string());
     return job;
   }
 
@@ -107,6 +129,7 @@ class StoreRebuild {
     constexpr std::size_t digits_in_run = 8;
     JobRecord job;
     job.id = folder.folder.filename().string();
+    job.project = default_project;
     job.document = read_file(folder.document(), largest_copy);
     const config::Value document = config::parse_document(std::string(job.document), "document");
     if (const config::Value* name = document.find("name"))
@@ -140,8 +163,8 @@ class StoreRebuild {
     const auto repeats = [](const JobRecord& one, const JobRecord& other) {
       return one.number == other.number;
     };
-    const bool are_known = std::ranges::adjacent_find(jobs, repeats) == jobs.end() &&
-                           (jobs.empty() || jobs.front().number > 0);
+    const bool are_known =
+        std::ranges::adjacent_find(jobs, repeats) == jobs.end() && (jobs.empty() || jobs.front().number > 0);
     if (are_known) return;
     std::ranges::stable_sort(jobs, {}, &JobRecord::created);
     for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i].number = static_cast<std::int64_t>(i) + 1;
@@ -158,16 +181,14 @@ class StoreRebuild {
       const bool has_version = version != job.request.end() && version->is_number_integer();
       by_document[*id][has_version ? version->get<std::int64_t>() : 0].push_back(&job);
     }
-    if (by_document.empty()) return;
-    const std::string project = documents_.add_project("rebuilt").id;
     for (auto& [id, versions] : by_document) {
       std::optional<DocumentRecord> document;
       for (auto& [number, of_version] : versions) {
         const JobRecord& job = *of_version.front();
-        const DocumentVersion next{
-            0, job.document, job.owner, "", fmt::format("rebuilt from job {}, version {}", job.id, number)};
+        const DocumentVersion next{0, job.document, job.owner, "",
+                                   fmt::format("rebuilt from job {}, version {}", job.id, number)};
         document = document ? documents_.save(document->id, document->version, next)
-                            : documents_.add(project, job.name.empty() ? "rebuilt" : job.name, next);
+                            : documents_.add(job.project, job.name.empty() ? "rebuilt" : job.name, next);
         if (!document) fail("the document {} cannot be rebuilt", id);
         for (JobRecord* each : of_version) {
           each->request[document_of_request] = document->id;
@@ -206,6 +227,7 @@ void remove_rebuilt_rows(database::WritableDatabase& database) {
   for (const char* table : {"stoker_jobs", "stoker_job_events", "stoker_models", "stoker_datasets",
                             "stoker_documents", "stoker_document_versions"})
     database.run(fmt::format("DELETE FROM {}", table));
+  database.run("DELETE FROM stoker_projects WHERE id <> $1", {default_project});
   all.commit();
 }
 
@@ -216,7 +238,8 @@ std::string RebuiltStore::text() const {
                                  counted(datasets, "dataset"), counted(documents, "document"));
   if (unreadable > 0) text += fmt::format("; {} cannot be read, see the log", counted(unreadable, "record"));
   return text +
-         "; tokens, sessions, names of deployed models, projects, and documents that no job ran cannot be "
+         "; tokens, sessions, names of deployed models and of projects, and documents that no job ran cannot "
+         "be "
          "rebuilt";
 }
 

@@ -5,8 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/project_scope.h"
 #include "base/without_sync.h"
 #include "serve/log.h"
+#include "store/document_store.h"
 
 namespace stoker::serve {
 namespace {
@@ -30,7 +32,7 @@ std::filesystem::path copy_of_job(const JobFolder& folder) {
 }
 
 std::filesystem::path copies_of_datasets(const std::filesystem::path& data) {
-  return data / "datasets" / "records";
+  return folder_of_project(data, ProjectScope::or_default()) / "records" / "datasets";
 }
 
 // A job that is only just on record has no folder yet, and one that is being deleted has none any more.
@@ -39,7 +41,8 @@ void copy_job(const JobRecord& job, const JobFolder& folder) {
   log_failure_of_copy(job.id, [&] { write_file(copy_of_job(folder), text_of_copy(job_json(job))); });
 }
 
-void copy_missing(JobStore& jobs, const std::filesystem::path& data) {
+void copy_missing(Records& records, const std::filesystem::path& data) {
+  JobStore jobs(records);
   const WithoutSync copies_alone;
   JobFilter page;
   page.limit = 500;
@@ -53,8 +56,11 @@ void copy_missing(JobStore& jobs, const std::filesystem::path& data) {
     if (lines.empty()) break;
     page.before = lines.back().number;
   }
-  for (const DatasetRecord& dataset : DatasetStore().all().records)
-    if (!exists(copies_of_datasets(data) / (dataset.id + ".json"))) copy_dataset(dataset, data);
+  for (const ProjectRecord& project : DocumentStore(records).projects()) {
+    const ProjectScope own(project.id);
+    for (const DatasetRecord& dataset : DatasetStore().all().records)
+      if (!exists(copies_of_datasets(data) / (dataset.id + ".json"))) copy_dataset(dataset, data);
+  }
 }
 
 void copy_dataset(const DatasetRecord& dataset, const std::filesystem::path& data) {

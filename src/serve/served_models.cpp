@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/project_scope.h"
 #include "base/text.h"
 #include "data/cube_rows.h"
 #include "predict/intervals.h"
@@ -34,6 +35,10 @@ json columns_of_model(const Model& model) {
     if (!column.date_form.empty()) columns.back()["form"] = column.date_form;
   }
   return columns;
+}
+
+std::string key_of(const std::string& name) {
+  return ProjectScope::or_default() + "/" + name;
 }
 
 constexpr double usual_interval = 0.9;
@@ -87,7 +92,7 @@ void ServedModels::read_names() {
   const auto all = models_.deployments();
   const std::lock_guard lock(mutex_);
   names_.clear();
-  for (const DeploymentRecord& each : all) names_[each.name] = each.model;
+  for (const DeploymentRecord& each : all) names_[each.project + "/" + each.name] = each.model;
 }
 
 std::shared_ptr<const ServedModel> ServedModels::load(const std::string& id) {
@@ -125,17 +130,18 @@ void ServedModels::keep(const std::string& id, const std::shared_ptr<const Serve
 }
 
 void ServedModels::deploy(const DeploymentRecord& deployment) {
-  load(deployment.model);
+  // One in memory may be another project's.
+  if (models_.find(deployment.model)) load(deployment.model);
   if (!models_.deploy(deployment))
     throw NotFound(fmt::format("there is no model '{}'", printable(deployment.model)));
   const std::lock_guard lock(mutex_);
-  names_[deployment.name] = deployment.model;
+  names_[key_of(deployment.name)] = deployment.model;
 }
 
 bool ServedModels::withdraw(const std::string& name) {
   const bool was_there = models_.withdraw(name);
   const std::lock_guard lock(mutex_);
-  names_.erase(name);
+  names_.erase(key_of(name));
   return was_there;
 }
 
@@ -144,8 +150,10 @@ std::shared_ptr<const ServedModel> ServedModels::find(const std::string& name) {
   std::vector<std::string> others;
   {
     const std::lock_guard lock(mutex_);
-    if (const auto found = names_.find(name); found != names_.end()) id = found->second;
-    for (const auto& [each, model] : names_) others.push_back(each);
+    if (const auto found = names_.find(key_of(name)); found != names_.end()) id = found->second;
+    const std::string own = key_of("");
+    for (const auto& [each, model] : names_)
+      if (each.starts_with(own)) others.push_back(each.substr(own.size()));
   }
   if (id.empty())
     throw NotFound(
@@ -157,7 +165,7 @@ std::shared_ptr<const ServedModel> ServedModels::find(const std::string& name) {
 
 std::shared_ptr<const ServedModel> ServedModels::if_loaded(const std::string& name) {
   const std::lock_guard lock(mutex_);
-  const auto id = names_.find(name);
+  const auto id = names_.find(key_of(name));
   if (id == names_.end()) return nullptr;
   const auto found = kept_.find(id->second);
   return found == kept_.end() ? nullptr : found->second.model;

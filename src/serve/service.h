@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/project_scope.h"
 #include "serve/audit_log.h"
 #include "serve/device_gauges.h"
 #include "serve/gate.h"
@@ -32,7 +33,7 @@ namespace stoker::serve {
 constexpr const char* receiving = ".receiving-";
 
 struct ServiceConfig {
-  std::filesystem::path data;     // everything that the service keeps; absolute
+  std::filesystem::path data;     // everything that the service keeps, of all projects; absolute
   std::filesystem::path program;  // stoker itself, absolute
   int processor_slots = 1;
   std::chrono::seconds grace{30};
@@ -67,6 +68,9 @@ class Service : public Site {
   Response answer_to_malformed(int status, const std::string& why, const std::string& address) override;
 
   const ServiceConfig& config() const { return config_; }
+  // Where the files of the project are that this thread works in. Routes name no other place.
+  std::filesystem::path folder() const { return folder_of_project(config_.data, ProjectScope::or_default()); }
+  void make_folder_of(const std::string& project) const;
   Records& records() { return records_; }
   JobStore& jobs() { return jobs_; }
   JobQueue& queue() { return queue_; }
@@ -87,11 +91,14 @@ class Service : public Site {
   struct Held;  // the lock on the data folder
   std::optional<Response> early_answer(const Request& head, Reception& reception, const Route*& route);
   void put_sample_on_record();
-  std::optional<Response> refuse_caller(const Request& head, const Route& route,
-                                        const std::optional<Caller>& caller);
+  // Gives the caller the project that the request works in.
+  std::optional<Response> refuse_caller(const Request& head, const Routes::Found& found,
+                                        std::optional<Caller>& caller);
+  void refuse_missing_project(const Caller& caller);
+  void make_project_folders();
   void clear_uploads() const;
-  void put_model_on_record(const std::string& job, const std::string& name, const std::string& run);
-  void take_models_off_record(const std::string& job);
+  void put_model_on_record(const JobRecord& job);
+  void take_models_off_record(const JobRecord& job);
   void take_store();
   Response finished(Response response) const;
 

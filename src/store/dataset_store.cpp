@@ -8,9 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/project_scope.h"
 #include "base/text.h"
-#include "data/file_format.h"
 #include "data/cubes.h"
+#include "data/file_format.h"
 #include "data/samples.h"
 #include "data/source.h"
 #include "database/writable.h"
@@ -99,7 +100,7 @@ constexpr const char* dataset_columns =
     "id, source, name, rows, fingerprint, columns, added, cleaned_of, cubes";
 
 std::string select_datasets() {
-  return fmt::format("SELECT {} FROM stoker_datasets", dataset_columns);
+  return fmt::format("SELECT {} FROM stoker_datasets WHERE project = $1", dataset_columns);
 }
 
 WrittenRow values_of_dataset(const DatasetRecord& dataset) {
@@ -148,15 +149,18 @@ DatasetRecord dataset_from_json(const json& copy) {
 
 void DatasetStore::add(const DatasetRecord& dataset) {
   refuse_unless_dataset_id(dataset.id);
-  const WrittenRow values = values_of_dataset(dataset);
+  WrittenRow values = values_of_dataset(dataset);
+  values.emplace_back(ProjectScope::or_default());
   std::vector<std::string> places;
   for (std::size_t i = 1; i <= values.size(); ++i) places.push_back(fmt::format("${}", i));
   WritableDatabase& database = records_.to_write();
   Transaction all(database);
   // Somebody else may put the same id on record at this moment: who comes second waits, and adds nothing.
   const auto added = database.run(
-      fmt::format("INSERT INTO stoker_datasets ({}) VALUES ({}) ON CONFLICT (id) DO NOTHING RETURNING id",
-                  dataset_columns, join(places, ", ")),
+      fmt::format(
+          "INSERT INTO stoker_datasets ({}, project) VALUES ({}) ON CONFLICT (project, id) DO NOTHING "
+          "RETURNING id",
+          dataset_columns, join(places, ", ")),
       values);
   if (added.empty()) refuse_id_taken(dataset.id, place());
   all.commit();
@@ -171,13 +175,17 @@ void DatasetStore::remove(const std::string& id) {
   if (!has(id)) find(id);
   WritableDatabase& database = records_.to_write();
   Transaction all(database);
-  database.run("DELETE FROM stoker_datasets WHERE id = $1", {id});
+  database.run("DELETE FROM stoker_datasets WHERE project = $1 AND id = $2",
+               {ProjectScope::or_default(), id});
   all.commit();
 }
 
 bool DatasetStore::has(const std::string& id) {
   WritableDatabase* database = records_.to_read();
-  return database != nullptr && !database->run("SELECT 1 FROM stoker_datasets WHERE id = $1", {id}).empty();
+  return database != nullptr && !database
+                                     ->run("SELECT 1 FROM stoker_datasets WHERE project = $1 AND id = $2",
+                                           {ProjectScope::or_default(), id})
+                                     .empty();
 }
 
 namespace {
@@ -196,10 +204,12 @@ std::string hint_of_sample(const std::string& id) {
 
 DatasetRecord DatasetStore::find(const std::string& id) {
   if (WritableDatabase* database = records_.to_read()) {
-    const auto rows = database->run(select_datasets() + " WHERE id = $1", {id});
+    const std::string project = ProjectScope::or_default();
+    const auto rows = database->run(select_datasets() + " AND id = $2", {project, id});
     if (!rows.empty()) return record_in(rows.front());
     std::vector<std::string> ids;
-    for (const WrittenRow& row : database->run("SELECT id FROM stoker_datasets ORDER BY id"))
+    for (const WrittenRow& row :
+         database->run("SELECT id FROM stoker_datasets WHERE project = $1 ORDER BY id", {project}))
       ids.push_back(row.at(0).value_or(""));
     if (!ids.empty())
       refuse("there is no dataset '{}' in {}{}{}", printable(id), place(), did_you_mean(id, ids),
@@ -258,7 +268,8 @@ DatasetsOnRecord DatasetStore::all() {
   DatasetsOnRecord all;
   WritableDatabase* database = records_.to_read();
   if (database == nullptr) return all;
-  for (const WrittenRow& row : database->run(select_datasets() + " ORDER BY id")) {
+  for (const WrittenRow& row :
+       database->run(select_datasets() + " ORDER BY id", {ProjectScope::or_default()})) {
     try {
       all.records.push_back(record_in(row));
     } catch (const OutOfMemory&) {

@@ -50,7 +50,8 @@ struct DatasetsOnRecord {
   std::vector<DamagedRecord> damaged;
 };
 
-// Datasets on record.
+// Datasets on record, of the project that the thread works in, or of `default`: an id is unique within its
+// project alone.
 class DatasetStore {
  public:
   // Refuses an id that is taken, or none.

@@ -44,6 +44,7 @@ bool may_become(JobState now, JobState next);
 
 struct JobRecord {
   std::string id;
+  std::string project;      // empty in add(): that of the thread
   std::int64_t number = 0;  // in the order of arrival
   std::string name;
   JobState state = JobState::pending;

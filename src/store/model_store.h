@@ -14,6 +14,7 @@ namespace stoker {
 // A trained model on record. Its folder is the truth; what stands here is for lists.
 struct ModelRecord {
   std::string id;
+  std::string project;  // empty in add(): that of the thread
   std::string name;
   std::string folder;  // absolute
   std::string job;     // whose run has the folder; empty: it was uploaded
@@ -24,9 +25,10 @@ struct ModelRecord {
 
 // A name under which a model predicts.
 struct DeploymentRecord {
-  std::string name;
+  std::string name;  // each project has names of its own
   std::string model;
-  std::string deployed;  // when
+  std::string deployed;      // when
+  std::string project = {};  // that of the model
 };
 
 class ModelStore {

@@ -87,7 +87,7 @@ void lose_store(RunningService& service, bool leaves_empty_file) {
 void rebuild_store_of(const RunningService& service) {
   Program rebuilding = service_with(service, {service.data().string(), "--rebuild-store"});
   wait_until_it_serves(rebuilding);
-  for (int i = 0; i < 500 && rebuilding.output_so_far().find("rebuilt the store") == std::string::npos; ++i)
+  while (rebuilding.output_so_far().find("rebuilt the store") == std::string::npos)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_THAT(rebuilding.output_so_far(), HasSubstr("tokens, sessions"));
   rebuilding.send(SIGTERM);
@@ -109,6 +109,9 @@ TEST(ServiceStore, ThatWasLostIsRebuiltFromTheFolders) {
     const std::string first = run_once(service, small_training(2));
     const std::string second = run_once(service, small_training(1, 5));
     service.post("/api/datasets/generate", {{"id", "houses"}, {"sample", "boston_housing"}, {"rows", 200}});
+    const std::string project = service.post("/api/projects", {{"name", "fields"}}).json()["id"];
+    service.post("/api/datasets/generate?project=" + project,
+                 {{"id", "wells"}, {"sample", "boston_housing"}, {"rows", 20}});
     const json before = seen(service);
     lose_store(service, leaves_empty_file);
     rebuild_store_of(service);
@@ -118,6 +121,8 @@ TEST(ServiceStore, ThatWasLostIsRebuiltFromTheFolders) {
     EXPECT_EQ(after["jobs"], before["jobs"]);
     EXPECT_EQ(after["datasets"], before["datasets"]);
     EXPECT_THAT(after["models"], testing::UnorderedElementsAreArray(before["models"]));
+    EXPECT_EQ(service.get("/api/datasets/wells?project=" + project).status, 200);
+    EXPECT_EQ(service.get("/api/datasets/wells").status, 404);
     EXPECT_EQ(service.ask("DELETE", "/api/training/jobs/" + first).status, 200);
     run_once(service, small_training(1, 6));
     // A store with records is not rebuilt.

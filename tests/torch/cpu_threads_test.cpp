@@ -1,6 +1,4 @@
 // How many threads LibTorch divides the steps of a training on the CPU among.
-#include "torch/door.h"
-
 #include <cstdlib>
 #include <filesystem>
 
@@ -10,6 +8,7 @@
 #include "device/device.h"
 #include "model/family.h"
 #include "model/recurrent.h"
+#include "torch/door.h"
 #include "torch/training_case.h"
 
 namespace stoker {
