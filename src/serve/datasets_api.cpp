@@ -115,7 +115,7 @@ config::Fields fields(NewDataset& d) {
 
 Response added(const Service& service, const std::string& id) {
   const DatasetRecord record = dataset_named(id);
-  copy_dataset(record, service.config().data);
+  copy_dataset(record, service.folder());
   return json_response(shown_dataset(record), 201);
 }
 
@@ -357,7 +357,7 @@ Response remove_dataset(Service& service, Call& call) {
   const DatasetRecord record = dataset_named(call.part("id"));
   refuse_in_use(service, record.id);
   DatasetStore().remove(record.id);
-  remove_copy_of_dataset(record.id, service.config().data);
+  remove_copy_of_dataset(record.id, service.folder());
   const std::uint64_t freed = remove_own_file(service, record);
   return json_response({{"id", record.id}, {"freed_bytes", freed}, {"freed", human_bytes(freed)}});
 }

@@ -4,8 +4,8 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -53,10 +53,14 @@ class StoreRebuild {
  public:
   StoreRebuild(Records& records, const fs::path& data)
       : data_(data), jobs_(records), models_(records), documents_(records) {
-    for (const fs::path& run : entries_of(data / "runs")) {  // of earlier versions, which had no projects
-      const std::string name = run.filename().string();
-      if (const std::size_t mark = name.rfind('_'); mark != std::string::npos)
-        runs_[name.substr(mark + 1)] = name;
+    for (const fs::path& folder : entries_of(data / "projects"))
+      unless_unreadable(folder, [&] { restore_project(folder); });
+    for (const std::string& project : projects_) {
+      for (const fs::path& run : entries_of(folder_of_project(data, project) / "runs")) {
+        const std::string name = run.filename().string();
+        if (const std::size_t mark = name.rfind('_'); mark != std::string::npos)
+          runs_[name.substr(mark + 1)] = {project, name};
+      }
     }
   }
 
@@ -68,42 +72,28 @@ class StoreRebuild {
       return std::tie(one.number, one.created, one.id) < std::tie(other.number, other.created, other.id);
     });
     number_anew_if_unknown(jobs);
-    const std::set<std::string> projects = projects_of(jobs);
-    for (const std::string& project : projects) documents_.restore_project(project);
     restore_documents(jobs);
-    for (JobRecord& job : jobs) restore_job(job);
-    for (const std::string& project : projects) restore_files_of(project);
+    for (JobRecord& job : jobs) {
+      const ProjectScope scope(job.project);
+      const fs::path run = folder_of_project(data_, job.project) / "runs" / job.run;
+      jobs_.restore(job);
+      ++rebuilt_.jobs;
+      if (job.state == JobState::completed)
+        unless_unreadable(run, [&] { record_model_of(job.id, job.name, run, models_); });
+    }
+    for (const std::string& project : projects_) {
+      const ProjectScope scope(project);
+      const fs::path own = folder_of_project(data_, project);
+      for (const fs::path& folder : entries_of(own / "models"))
+        unless_unreadable(folder, [&] { restore_uploaded_model(folder); });
+      for (const fs::path& copy : entries_of(copies_of_datasets(own)))
+        unless_unreadable(copy, [&] { restore_dataset(copy); });
+    }
     rebuilt_.models = static_cast<std::uint64_t>(models_.count());
     return rebuilt_;
   }
 
  private:
-  // Their names are lost; their ids are those of their folders.
-  std::set<std::string> projects_of(const std::vector<JobRecord>& jobs) const {
-    std::set<std::string> projects{default_project};
-    for (const JobRecord& job : jobs) projects.insert(job.project);
-    for (const fs::path& folder : entries_of(data_ / "projects"))
-      if (may_be_project(folder.filename().string())) projects.insert(folder.filename().string());
-    return projects;
-  }
-
-  void restore_job(JobRecord& job) {
-    const ProjectScope project(job.project);
-    jobs_.restore(job);
-    ++rebuilt_.jobs;
-    if (job.state != JobState::completed) return;
-    const fs::path run = folder_of_project(data_, job.project) / "runs" / job.run;
-    unless_unreadable(run, [&] { record_model_of(job.id, job.name, run, models_); });
-  }
-
-  void restore_files_of(const std::string& id) {
-    const ProjectScope project(id);
-    for (const fs::path& folder : entries_of(folder_of_project(data_, id) / "models"))
-      unless_unreadable(folder, [&] { restore_uploaded_model(folder); });
-    for (const fs::path& copy : entries_of(copies_of_datasets(data_)))
-      unless_unreadable(copy, [&] { restore_dataset(copy); });
-  }
-
   void unless_unreadable(const fs::path& what, const std::function<void()>& restore) {
     try {
       restore();
@@ -114,12 +104,27 @@ class StoreRebuild {
     }
   }
 
+  void restore_project(const fs::path& folder) {
+    ProjectRecord project{folder.filename().string(), "", time_stamp_utc(), 0};
+    if (!may_be_project(project.id)) refuse("{} is not the folder of a project", folder.string());
+    project.name = project.id;
+    if (exists(copy_of_project(folder))) {
+      const json copy = parsed_copy(copy_of_project(folder));
+      project.name = copy.value("name", project.name);
+      project.created = copy.value("created", project.created);
+    }
+    documents_.restore_project(project);
+    projects_.push_back(project.id);
+  }
+
   JobRecord job_in_folder(const JobFolder& folder) const {
     if (!exists(copy_of_job(folder))) return job_of_earlier_version(folder);
     JobRecord job = job_from_json(parsed_copy(copy_of_job(folder)));
     if (job.id != folder.folder.filename() || job.run.empty() || job.run != fs::path(job.run).filename())
       refuse("{} is the copy of another job", copy_of_job(folder).string());
-    if (!may_be_project(job.project)) refuse("{} names no project", copy_of_job(folder).string());
+    if (job.project.empty()) job.project = default_project;
+    if (std::ranges::find(projects_, job.project) == projects_.end())
+      refuse("{} is the copy of a job of a project without a folder", copy_of_job(folder).string());
     return job;
   }
 
@@ -128,13 +133,13 @@ class StoreRebuild {
     constexpr std::size_t digits_in_run = 8;
     JobRecord job;
     job.id = folder.folder.filename().string();
-    job.project = default_project;
     job.document = read_file(folder.document(), largest_copy);
     const config::Value document = config::parse_document(std::string(job.document), "document");
     if (const config::Value* name = document.find("name"))
       if (const auto* text = name->get_if<std::string>()) job.name = *text;
     if (document.find("sweep") != nullptr) job.kind = JobKind::sweep;
     job.request = json::object();
+    job.project = default_project;
     job.notes = {"rebuilt from its folder: owner, priority and request are unknown"};
     const auto run = runs_.find(job.id.substr(0, digits_in_run));
     if (run == runs_.end()) {
@@ -144,8 +149,8 @@ class StoreRebuild {
       job.reason = "the store was rebuilt, and the job has no run folder; resume starts it";
       return job;
     }
-    job.run = run->second;
-    const fs::path run_folder = data_ / "runs" / job.run;
+    std::tie(job.project, job.run) = run->second;
+    const fs::path run_folder = folder_of_project(data_, job.project) / "runs" / job.run;
     const RunRecord record = read_record({run_folder});
     job.created = job.started = job.ended = record.started;
     const JobOutcome outcome = outcome_of(job, {}, run_folder, folder, 1);
@@ -180,10 +185,12 @@ class StoreRebuild {
       const bool has_version = version != job.request.end() && version->is_number_integer();
       by_document[*id][has_version ? version->get<std::int64_t>() : 0].push_back(&job);
     }
+    if (by_document.empty()) return;
     for (auto& [id, versions] : by_document) {
       std::optional<DocumentRecord> document;
       for (auto& [number, of_version] : versions) {
         const JobRecord& job = *of_version.front();
+        const ProjectScope scope(job.project);
         const DocumentVersion next{0, job.document, job.owner, "",
                                    fmt::format("rebuilt from job {}, version {}", job.id, number)};
         document = document ? documents_.save(document->id, document->version, next)
@@ -216,7 +223,9 @@ class StoreRebuild {
   ModelStore models_;
   DocumentStore documents_;
   DatasetStore datasets_;
-  std::map<std::string, std::string> runs_;  // by the digits of the job at the end of their names
+  std::vector<std::string> projects_{default_project};
+  // Projects and names, by the digits of the job at the end of their names.
+  std::map<std::string, std::pair<std::string, std::string>> runs_;
   RebuiltStore rebuilt_;
 };
 
@@ -237,8 +246,7 @@ std::string RebuiltStore::text() const {
                                  counted(datasets, "dataset"), counted(documents, "document"));
   if (unreadable > 0) text += fmt::format("; {} cannot be read, see the log", counted(unreadable, "record"));
   return text +
-         "; tokens, sessions, names of deployed models and of projects, and documents that no job ran cannot "
-         "be "
+         "; tokens, sessions, names of deployed models, and documents that no job ran cannot be "
          "rebuilt";
 }
 

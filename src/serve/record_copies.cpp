@@ -8,7 +8,6 @@
 #include "base/project_scope.h"
 #include "base/without_sync.h"
 #include "serve/log.h"
-#include "store/document_store.h"
 
 namespace stoker::serve {
 namespace {
@@ -31,8 +30,12 @@ std::filesystem::path copy_of_job(const JobFolder& folder) {
   return folder.folder / "job.json";
 }
 
-std::filesystem::path copies_of_datasets(const std::filesystem::path& data) {
-  return folder_of_project(data, ProjectScope::or_default()) / "records" / "datasets";
+std::filesystem::path copies_of_datasets(const std::filesystem::path& folder) {
+  return folder / "records" / "datasets";
+}
+
+std::filesystem::path copy_of_project(const std::filesystem::path& folder) {
+  return folder / "project.json";
 }
 
 // A job that is only just on record has no folder yet, and one that is being deleted has none any more.
@@ -41,8 +44,7 @@ void copy_job(const JobRecord& job, const JobFolder& folder) {
   log_failure_of_copy(job.id, [&] { write_file(copy_of_job(folder), text_of_copy(job_json(job))); });
 }
 
-void copy_missing(Records& records, const std::filesystem::path& data) {
-  JobStore jobs(records);
+void copy_missing(JobStore& jobs, DocumentStore& documents, const std::filesystem::path& data) {
   const WithoutSync copies_alone;
   JobFilter page;
   page.limit = 500;
@@ -56,23 +58,35 @@ void copy_missing(Records& records, const std::filesystem::path& data) {
     if (lines.empty()) break;
     page.before = lines.back().number;
   }
-  for (const ProjectRecord& project : DocumentStore(records).projects()) {
-    const ProjectScope own(project.id);
+  for (const ProjectRecord& project : documents.projects()) {
+    const ProjectScope scope(project.id);
+    const std::filesystem::path folder = folder_of_project(data, project.id);
+    if (!exists(copy_of_project(folder))) copy_project(project, folder);
     for (const DatasetRecord& dataset : DatasetStore().all().records)
-      if (!exists(copies_of_datasets(data) / (dataset.id + ".json"))) copy_dataset(dataset, data);
+      if (!exists(copies_of_datasets(folder) / (dataset.id + ".json"))) copy_dataset(dataset, folder);
   }
 }
 
-void copy_dataset(const DatasetRecord& dataset, const std::filesystem::path& data) {
-  log_failure_of_copy(dataset.id, [&] {
-    make_folder(copies_of_datasets(data));
-    write_file(copies_of_datasets(data) / (dataset.id + ".json"), text_of_copy(dataset_json(dataset)));
+// The project `default` is in every store.
+void copy_project(const ProjectRecord& project, const std::filesystem::path& folder) {
+  if (project.id == default_project) return;
+  log_failure_of_copy(project.id, [&] {
+    make_folder(folder);
+    write_file(copy_of_project(folder),
+               text_of_copy({{"id", project.id}, {"name", project.name}, {"created", project.created}}));
   });
 }
 
-void remove_copy_of_dataset(const std::string& id, const std::filesystem::path& data) {
+void copy_dataset(const DatasetRecord& dataset, const std::filesystem::path& folder) {
+  log_failure_of_copy(dataset.id, [&] {
+    make_folder(copies_of_datasets(folder));
+    write_file(copies_of_datasets(folder) / (dataset.id + ".json"), text_of_copy(dataset_json(dataset)));
+  });
+}
+
+void remove_copy_of_dataset(const std::string& id, const std::filesystem::path& folder) {
   std::error_code ignored;
-  std::filesystem::remove(copies_of_datasets(data) / (id + ".json"), ignored);
+  std::filesystem::remove(copies_of_datasets(folder) / (id + ".json"), ignored);
 }
 
 }  // namespace stoker::serve

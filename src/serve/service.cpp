@@ -192,7 +192,8 @@ std::optional<std::string> Service::start() {
   make_project_folders();
   clear_uploads();
   put_sample_on_record();
-  copy_missing(records_, config_.data);
+  DocumentStore documents(records_);
+  copy_missing(jobs_, documents, config_.data);
   correct_metrics(models_);
   served_.read_names();
   queue_.start();

@@ -81,7 +81,8 @@ std::int64_t ModelStore::count() {
 void ModelStore::change_facts(const std::string& id, const nlohmann::json& facts) {
   const auto held = records_.hold();
   database::Transaction all(records_.to_write());
-  records_.to_write().run("UPDATE stoker_models SET facts = $2 WHERE id = $1", {id, dumped(facts)});
+  records_.to_write().run("UPDATE stoker_models SET facts = $2 WHERE id = $1" + and_in_project(),
+                          {id, dumped(facts)});
   all.commit();
 }
 

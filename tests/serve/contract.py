@@ -78,7 +78,8 @@ def finished_job(service):
 
 
 def asked_by_schemathesis(service, job, options, folder):
-    # Half of the ids are that of a job that is there, or no answer about one would ever be looked at.
+    # Half of the ids are that of a job that is there, or no answer about one would ever be looked at; the same for
+    # projects.
     (folder / "hooks.py").write_text(f"""
 import random
 import schemathesis
@@ -90,6 +91,12 @@ def map_path_parameters(context, path_parameters):
     if path_parameters and "id" in path_parameters and chosen.random() < 0.5:
         path_parameters["id"] = "{job}"
     return path_parameters
+
+@schemathesis.hook
+def map_query(context, query):
+    if query and "project" in query and chosen.random() < 0.8:
+        query["project"] = "default"
+    return query
 """)
     command = [
         sys.executable, "-m", "schemathesis.cli", "run", f"{service.url}/api/openapi.json",

@@ -53,13 +53,14 @@ TEST(ServiceStore, IsNotTakenFromAServiceThatRuns) {
 }
 
 // What a client sees of the jobs, models and datasets.
-json seen(const RunningService& service) {
+json seen(const RunningService& service, const std::string& project = "default") {
+  const std::string in_project = "?project=" + project;
   json all;
-  for (const json& job : service.get("/api/training/jobs").json()["jobs"])
+  for (const json& job : service.get("/api/training/jobs" + in_project).json()["jobs"])
     all["jobs"][job["id"]] = {job["job_name"], job["state"], job["run"], job["summary"], job["owner"]};
-  for (const json& model : service.get("/api/models").json()["models"])
+  for (const json& model : service.get("/api/models" + in_project).json()["models"])
     all["models"].push_back({model["name"], model["metrics"], model.value("job", "")});
-  for (const json& dataset : service.get("/api/datasets").json()["datasets"])
+  for (const json& dataset : service.get("/api/datasets" + in_project).json()["datasets"])
     all["datasets"][dataset["id"]] = dataset["rows"];
   return all;
 }
@@ -109,9 +110,6 @@ TEST(ServiceStore, ThatWasLostIsRebuiltFromTheFolders) {
     const std::string first = run_once(service, small_training(2));
     const std::string second = run_once(service, small_training(1, 5));
     service.post("/api/datasets/generate", {{"id", "houses"}, {"sample", "boston_housing"}, {"rows", 200}});
-    const std::string project = service.post("/api/projects", {{"name", "fields"}}).json()["id"];
-    service.post("/api/datasets/generate?project=" + project,
-                 {{"id", "wells"}, {"sample", "boston_housing"}, {"rows", 20}});
     const json before = seen(service);
     lose_store(service, leaves_empty_file);
     rebuild_store_of(service);
@@ -121,8 +119,6 @@ TEST(ServiceStore, ThatWasLostIsRebuiltFromTheFolders) {
     EXPECT_EQ(after["jobs"], before["jobs"]);
     EXPECT_EQ(after["datasets"], before["datasets"]);
     EXPECT_THAT(after["models"], testing::UnorderedElementsAreArray(before["models"]));
-    EXPECT_EQ(service.get("/api/datasets/wells?project=" + project).status, 200);
-    EXPECT_EQ(service.get("/api/datasets/wells").status, 404);
     EXPECT_EQ(service.ask("DELETE", "/api/training/jobs/" + first).status, 200);
     run_once(service, small_training(1, 6));
     // A store with records is not rebuilt.
@@ -130,6 +126,38 @@ TEST(ServiceStore, ThatWasLostIsRebuiltFromTheFolders) {
     const Finished refused = service_with(service, {service.data().string(), "--rebuild-store"}).wait();
     EXPECT_EQ(refused.code, 2);
     EXPECT_THAT(refused.errors, HasSubstr("has some"));
+  }
+}
+
+TEST(ServiceStore, ThatWasLostIsRebuiltWithItsProjects) {
+  RunningService service;
+  const std::string wells = service.post("/api/projects", {{"name", "wells"}}).json()["id"];
+  const std::string in_wells = "?project=" + wells;
+  // The same id in both.
+  service.post("/api/datasets/generate", {{"id", "houses"}, {"sample", "boston_housing"}, {"rows", 200}});
+  service.post("/api/datasets/generate" + in_wells,
+               {{"id", "houses"}, {"sample", "boston_housing"}, {"rows", 100}});
+  const HttpAnswer made = service.post("/api/training/jobs" + in_wells, small_training(1));
+  ASSERT_EQ(made.status, 201) << made.body;
+  const std::string id = made.json()["id"];
+  ASSERT_EQ(service.wait_for_job(id, {"completed", "failed"})["state"], "completed");
+  const json before = seen(service, wells);
+  ASSERT_EQ(before["jobs"].size(), 1U);
+  const json before_in_default = seen(service);
+  EXPECT_FALSE(before_in_default.contains("jobs"));
+  for (const bool has_copy : {true, false}) {
+    lose_store(service, false);
+    if (!has_copy) fs::remove(service.data() / "jobs" / id / "job.json");
+    rebuild_store_of(service);
+    service.use_token(new_token(service));
+    service.start();
+    EXPECT_EQ(service.get("/api/projects/" + wells).json()["name"], "wells");
+    EXPECT_EQ(seen(service)["datasets"], before_in_default["datasets"]);
+    json after = seen(service, wells);
+    EXPECT_EQ(after["datasets"], before["datasets"]);
+    EXPECT_EQ(after["models"], before["models"]);
+    ASSERT_TRUE(after["jobs"].contains(id)) << has_copy;
+    if (has_copy) EXPECT_EQ(after["jobs"], before["jobs"]);
   }
 }
 
