@@ -43,8 +43,28 @@ struct OneWay {
   std::array<int, 2> ends{-1, -1};
 };
 
-pid_t spawn(std::vector<std::string>& words, const std::string& folder, const OneWay& output,
-            const OneWay& errors) {
+// Lines of an environment, NAME=VALUE.
+std::vector<std::string> environment_with(const ChildLimits& limits) {
+  std::vector<std::string> lines;
+  for (char** each = environ; *each != nullptr; ++each) {
+    const std::string_view line = *each;
+    const bool is_replaced = std::ranges::any_of(
+        limits.environment, [&](const auto& pair) { return line.starts_with(pair.first + "="); });
+    if (!is_replaced) lines.emplace_back(line);
+  }
+  for (const auto& [name, value] : limits.environment) lines.push_back(name + "=" + value);
+  return lines;
+}
+
+std::vector<char*> terminated_pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+pid_t spawn(std::vector<std::string>& words, const std::string& folder, const ChildLimits& limits,
+            const OneWay& output, const OneWay& errors) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -61,11 +81,12 @@ pid_t spawn(std::vector<std::string>& words, const std::string& folder, const On
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &all);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
+  std::vector<std::string> lines = environment_with(limits);
+  const std::vector<char*> arguments = terminated_pointers_to(words);
+  const std::vector<char*> environment = terminated_pointers_to(lines);
   pid_t child = 0;
-  const int problem = posix_spawnp(&child, arguments[0], &actions, &attributes, arguments.data(), environ);
+  const int problem =
+      posix_spawnp(&child, arguments[0], &actions, &attributes, arguments.data(), environment.data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (problem != 0) fail("no process could be started: {}", std::strerror(problem));
@@ -109,7 +130,7 @@ ChildOutcome run_child(std::vector<std::string> words, const std::filesystem::pa
                        const ChildLimits& limits, const std::function<void(pid_t)>& started) {
   OneWay output;
   OneWay errors;
-  const pid_t child = spawn(words, folder.string(), output, errors);
+  const pid_t child = spawn(words, folder.string(), limits, output, errors);
   started(child);
   output.close_writing();
   errors.close_writing();

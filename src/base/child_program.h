@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sys/types.h>
@@ -27,6 +28,8 @@ struct ChildLimits {
   const StopSignal* stop = nullptr;  // looked at while it runs; null: nobody stops it
   // Asked several times a second; when it says yes, nobody waits for the child any more. None: never.
   std::function<bool()> is_given_up = {};
+  // Set beside what this process has.
+  std::vector<std::pair<std::string, std::string>> environment = {};
 };
 
 // Waits for it. It is the first of a session of its own, with nothing to read; `words` begins with its path,

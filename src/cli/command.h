@@ -36,6 +36,7 @@ Action declare_cache(CLI::App& app);
 Action declare_devices(CLI::App& app);
 Action declare_serve(CLI::App& app);
 Action declare_tokens(CLI::App& app);
+Action declare_projects(CLI::App& app);
 Action declare_bench(CLI::App& app);
 
 }  // namespace stoker::cli

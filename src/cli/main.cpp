@@ -1,13 +1,16 @@
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "base/crash_message.h"
 #include "base/own_environment.h"
@@ -15,10 +18,12 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/last_words.h"
+#include "cli/project_flag.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
 #include "data/arrow_threads.h"
 #include "data/reader_child.h"
+#include "torch/door.h"
 
 namespace stoker::cli {
 namespace {
@@ -40,10 +45,15 @@ constexpr std::array commands{
     Command{"datasets", "Put datasets on record, check, repair and make them", declare_datasets},
     Command{"serve", "Run training jobs for programs and people elsewhere, over HTTP", declare_serve},
     Command{"tokens", "Make, list and revoke the tokens of the service", declare_tokens},
+    Command{"projects", "Create and list the projects of the service", declare_projects},
     Command{"cache", "Show and clear what earlier runs have kept for the next", declare_cache},
     Command{"devices", "Show what this machine can train on", declare_devices},
     Command{"bench", "Measure training speed, alone or beside other systems", declare_bench},
 };
+
+// Those that read datasets by id.
+constexpr std::array<std::string_view, 8> commands_of_project{"run",     "train",    "sweep", "predict",
+                                                              "preview", "validate", "step",  "advise"};
 
 constexpr const char* examples =
     "Examples:\n"
@@ -70,6 +80,8 @@ int parse_and_act(int argc, char** argv) {
   for (const Command& command : commands) {
     declared.push_back(app.add_subcommand(command.name, command.summary));
     actions.push_back(command.declare(*declared.back()));
+    if (std::ranges::find(commands_of_project, command.name) != commands_of_project.end())
+      add_project_flag(*declared.back());
   }
   try {
     app.parse(argc, argv);
@@ -100,6 +112,9 @@ int act_or_complain(int argc, char** argv) {
     return complain(error.what(), error.code());
   } catch (const std::bad_alloc&) {
     return complain("out of memory", ExitCode::run_failed);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return complain(fmt::format("{}: {}", error.path1().string(), error.code().message()),
+                    ExitCode::run_failed);
   } catch (const std::exception& error) {
     return complain(error.what(), ExitCode::run_failed);
   }
@@ -119,6 +134,7 @@ int main(int argc, char** argv) {
   explain_crashes();
   cli::clear_up_when_ended();
   cli::keep_freed_pages_from_step_to_step();
+  torch_door::let_waiting_threads_sleep();
   const int code = cli::act_or_complain(argc, argv);
   if (!arrow_may_wait_in_vain()) return code;
   std::fflush(nullptr);

@@ -20,13 +20,14 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/hidden_values.h"
+#include "base/project_scope.h"
 #include "base/text.h"
 #include "config/field.h"
 #include "config/json_text.h"
 #include "data/cubes.h"
 #include "data/kept_downloads.h"
 #include "data/reader_child.h"
-#include "data/source.h"
+#include "data/source_table.h"
 #include "data/standard_input.h"
 #include "data/url_secrets.h"
 #include "database/role_rights.h"
@@ -66,7 +67,7 @@ std::vector<fs::path> with_files_beside(const fs::path& file) {
 // A list of cubes names files in its own folder, or among those that the operator has put there. Only what
 // clients have uploaded lies side by side with files of others.
 std::vector<fs::path> folders_of_list(const fs::path& list) {
-  std::vector<fs::path> folders{fs::path(data_folder()) / "datasets"};
+  std::vector<fs::path> folders{folder_of_project(data_folder(), ProjectScope::or_default()) / "datasets"};
   if (list.parent_path().filename() != "uploads") folders.push_back(list.parent_path());
   return folders;
 }
@@ -275,7 +276,7 @@ struct OpenedInChild {
   }
 
   static std::string shown_name(const SourceConfig& config) {
-    return config.source == SourceKind::url ? shown_url(config.url) : source_name(config);
+    return config.source == SourceKind::url ? shown_url(config.url) : source_of(config).name(config);
   }
   static Reach reach_of(const SourceConfig& config, const fs::path& base,
                         const std::optional<Downloaded>& download) {
@@ -401,13 +402,23 @@ std::optional<WholeRows> ConfinedReader::whole_rows(const std::vector<std::strin
   return rows;
 }
 
+// No request may hold a worker of the service for ever.
+constexpr double longest_look = 300;  // seconds
+
 // Asks about one file, by a child of its own.
 json asked_of_file(const fs::path& file, const std::string& shown, json order,
                    std::vector<fs::path> writable = {}) {
   ReaderProcess process(shown, {}, {{fs::absolute(file)}, std::move(writable), false});
   order["file"] = fs::absolute(file).string();
   order["shown"] = shown;
-  return process.ask(order);
+  StopSignal limit;
+  limit.stop_after(longest_look);
+  try {
+    return process.ask(order, &limit);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::interrupted) throw;
+    refuse("'{}' takes longer than {} s to read", shown, longest_look);
+  }
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/nan_sign.h"
 #include "base/text.h"
 #include "data/column_values.h"
 #include "data/cube_faults.h"
@@ -189,7 +190,8 @@ class MetricInputs {
     for (const auto& [name, value] : values) {
       if (value.size() != 1) continue;
       const double number = static_cast<double>(value.as<float>()[0]);
-      evaluation.metrics.emplace_back(evaluation.metric(name) ? node + "." + name : name, number);
+      evaluation.metrics.emplace_back(evaluation.metric(name) ? node + "." + name : name,
+                                      without_nan_sign(number));
     }
   }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/nan_sign.h"
 #include "base/text.h"
 #include "data/column_values.h"
 #include "data/last_value.h"
@@ -81,7 +82,8 @@ std::optional<std::pair<Severity, std::string>> ranking_problem(const ClassRows&
 
 void measure(const MeasuredRows& rows, std::span<const Metric> wanted, Evaluation& evaluation) {
   for (const Metric& metric : wanted)
-    if (metric.is_for(evaluation.task)) evaluation.metrics.emplace_back(metric.name, metric.compute(rows));
+    if (metric.is_for(evaluation.task))
+      evaluation.metrics.emplace_back(metric.name, without_nan_sign(metric.compute(rows)));
 }
 
 // All but the rankings that cannot be computed.

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/project_scope.h"
 #include "base/text.h"
-#include "data/samples.h"
 #include "pipeline/card.h"
 #include "serve/allowed_variables.h"
 #include "store/dataset_store.h"
@@ -24,12 +24,13 @@ std::string text_at(const config::Value& settings, const std::string& name) {
 
 fs::path AllowedPath::operator()(const std::string& path) const {
   std::error_code none;
-  const fs::path root = fs::weakly_canonical(data, none);
+  const fs::path own = folder_of_project(data, ProjectScope::or_default());
+  const fs::path root = fs::weakly_canonical(own, none);
   const fs::path whole =
-      fs::weakly_canonical(fs::path(path).is_absolute() ? fs::path(path) : data / path, none);
+      fs::weakly_canonical(fs::path(path).is_absolute() ? fs::path(path) : own / path, none);
   const auto [end, rest] = std::mismatch(root.begin(), root.end(), whole.begin(), whole.end());
   if (none || end != root.end())
-    refuse("'{}' is not in the data folder of the service: upload the file, or put it on record as a dataset",
+    refuse("'{}' is not in the data folder of the project: upload the file, or put it on record as a dataset",
            printable(path));
   const fs::path inside = whole.lexically_relative(root);
   // Records, tokens and the like are there too.
@@ -44,14 +45,8 @@ fs::path AllowedPath::operator()(const std::string& path) const {
 }
 
 std::string no_such_dataset(const std::string& id) {
-  std::vector<std::string> ids;
-  for (const DatasetRecord& each : DatasetStore().all().records) ids.push_back(each.id);
-  const auto& samples = config::names<SampleName>;
-  const bool is_sample = std::ranges::find(samples, id) != samples.end();
   return fmt::format("there is no dataset '{}'{}", printable(id),
-                     is_sample
-                         ? "; it is the name of a sample, which POST /api/datasets/generate puts on record"
-                         : did_you_mean(id, ids));
+                     did_you_mean(id, DatasetStore().known_ids()));
 }
 
 void refuse_datasets_not_there(const Document& document) {
@@ -62,7 +57,7 @@ void refuse_datasets_not_there(const Document& document) {
     const auto* ids = found == nullptr ? nullptr : found->get_if<config::Value::List>();
     if (ids == nullptr) continue;
     for (const config::Value& each : *ids)
-      if (const auto* id = each.get_if<std::string>(); id != nullptr && !store.has(*id))
+      if (const auto* id = each.get_if<std::string>(); id != nullptr && !store.is_known(*id))
         refuse("card {}: {}", card.id, no_such_dataset(*id));
   }
 }

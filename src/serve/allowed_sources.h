@@ -12,10 +12,11 @@ void refuse_sources_not_allowed(const Document& document, const ServiceConfig& c
 void refuse_datasets_not_there(const Document& document);
 // "there is no dataset 'well'; did you mean wells?"
 std::string no_such_dataset(const std::string& id);
-// What refuse_sources_not_allowed says of paths, for one of them.
+// What refuse_sources_not_allowed says of paths, for one of them: a document reads files of its project
+// alone.
 struct AllowedPath {
-  const std::filesystem::path& data;
-  // Absolute, links followed; refuses what is outside.
+  const std::filesystem::path& data;  // of all projects
+  // Absolute, links followed; refuses what is outside of the project that the thread works in.
   std::filesystem::path operator()(const std::string& path) const;
 };
 

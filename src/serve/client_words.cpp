@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/project_scope.h"
+
 namespace stoker::serve {
 namespace {
 
@@ -54,7 +56,9 @@ std::string with_names(std::string text, const NamedPaths& names) {
 NamedPaths names_of_data(const fs::path& data) {
   NamedPaths names;
   std::error_code none;
-  for (const fs::path& folder : {data, fs::weakly_canonical(data, none)}) {
+  const fs::path own = folder_of_project(data, ProjectScope::or_default());  // longer than that of all
+  for (const fs::path& folder :
+       {own, fs::weakly_canonical(own, none), data, fs::weakly_canonical(data, none)}) {
     if (folder.relative_path().empty()) continue;
     names.emplace_back(folder.string() + "/", "");
     names.emplace_back(folder.string(), "the data folder");

@@ -47,7 +47,7 @@ Response continue_job(Service& service, Call& call) {
         "job {} is {}; only a training that is completed can be continued", earlier.id,
         earlier.kind == JobKind::training ? config::name_of(earlier.state) : config::name_of(earlier.kind)));
   const Document trained =
-      read_document(config::parse_yaml(earlier.document, "document"), "document", service.config().data);
+      read_document(config::parse_yaml(earlier.document, "document"), "document", service.folder());
   const std::filesystem::path from = service.queue().run_folder_of(earlier);
   const Document document = with_more_epochs(trained, request.epochs, request.learning_rate);
   if (const std::string why = why_not_continued(trained, from); !why.empty()) throw Conflict(why);

@@ -181,7 +181,7 @@ Response predict_cubes(Service& service, Call& call) {
                                      printable(call.part("name"))));
   const AnswerForm form = form_asked(call.request);
   const std::string output = output_asked(call);
-  const fs::path uploads = service.config().data / "uploads";
+  const fs::path uploads = service.folder() / "uploads";
   const auto place = std::make_shared<const Claim>(Claim::Kind::folder, uploads / receiving, 0700, uploads);
   CubesAsked cubes = cubes_asked(call, place->path());
   cubes.names.emplace_back(served->record.folder, "the model");
@@ -190,7 +190,7 @@ Response predict_cubes(Service& service, Call& call) {
                                  cubes.source, "--json"};
   words.insert(words.end(), cubes.flags.begin(), cubes.flags.end());
   if (form != AnswerForm::summary) words.push_back("--out=" + folder.string());
-  const ProgramRun run = run_program(words, service.config().data, longest_scoring, cubes.names, &call);
+  const ProgramRun run = run_program(words, service.folder(), longest_scoring, cubes.names, &call);
   const json summary = summary_of(run, cubes, call, *served);
   if (form == AnswerForm::summary) return json_response(summary);
   const bool is_array = form == AnswerForm::array;

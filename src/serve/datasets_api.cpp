@@ -15,6 +15,7 @@
 #include "serve/dataset_words.h"
 #include "serve/preview_schema.h"
 #include "serve/program_run.h"
+#include "serve/record_copies.h"
 #include "serve/request_secrets.h"
 #include "serve/service.h"
 #include "store/dataset_store.h"
@@ -72,7 +73,7 @@ Response list_datasets(Service&, Call& call) {
 ProgramRun run_command(Service& service, const Call& call, std::vector<std::string> words,
                        const NamedPaths& names = {}) {
   words.insert(words.begin(), service.config().program.string());
-  return run_program(words, service.config().data, longest_work, names, &call);
+  return run_program(words, service.folder(), longest_work, names, &call);
 }
 
 json output_of(const ProgramRun& run) {
@@ -112,8 +113,10 @@ config::Fields fields(NewDataset& d) {
           config::field("faulty", d.faulty, help_of_faulty)};
 }
 
-Response added(const std::string& id) {
-  return json_response(shown_dataset(dataset_named(id)), 201);
+Response added(const Service& service, const std::string& id) {
+  const DatasetRecord record = dataset_named(id);
+  copy_dataset(record, service.config().data);
+  return json_response(shown_dataset(record), 201);
 }
 
 Response add_dataset(Service& service, Call& call) {
@@ -127,7 +130,7 @@ Response add_dataset(Service& service, Call& call) {
   words.insert(words.end(), flags.begin(), flags.end());
   if (asked.faulty) words.emplace_back("--faulty");
   run_command(service, call, words, {{place, asked.source.path.empty() ? place : asked.source.path}});
-  return added(id);
+  return added(service, id);
 }
 
 // "wells.csv.gz" gives ".csv.gz"; refuses what no reader knows.
@@ -164,14 +167,14 @@ struct KeptUpload {
 
 // Under a name of its own: none that was sent becomes a path.
 KeptUpload keep_file(Service& service, const Call& call, const std::string& ending) {
-  const fs::path file = service.config().data / "uploads" / (random_id() + ending);
+  const fs::path file = service.folder() / "uploads" / (random_id() + ending);
   fs::rename(call.request.body_file, file);
   return {file, (call.truth("cubes") ? "cubes:" : "") + file.string(), flags_of_keys(call)};
 }
 
 // Files of cubes that came in one archive, in a folder of their own.
 KeptUpload keep_cubes(Service& service, const Call& call, const std::string& shown) {
-  const fs::path folder = service.config().data / "uploads" / (random_id() + std::string(ending_of_cubes));
+  const fs::path folder = service.folder() / "uploads" / (random_id() + std::string(ending_of_cubes));
   AtomicFolder made(folder);
   const std::string marks =
       unpack_cubes_confined(call.request.body_file, shown, made.folder(), most_upload_bytes);
@@ -202,7 +205,7 @@ Response upload_dataset(Service& service, Call& call) {
     fs::remove_all(kept.path, ignored);
     throw;
   }
-  return added(id);
+  return added(service, id);
 }
 
 struct SampleToMake {
@@ -223,8 +226,8 @@ config::Fields fields(SampleToMake& s) {
 Response generate_dataset(Service& service, Call& call) {
   const auto asked = body_as<SampleToMake>(call.body());
   const std::string id = id_for(asked.id);
-  make_folder(service.config().data / "datasets");
-  const fs::path file = service.config().data / "datasets" / (random_id() + ".sqlite");
+  make_folder(service.folder() / "datasets");
+  const fs::path file = service.folder() / "datasets" / (random_id() + ".sqlite");
   std::vector<std::string> words{"datasets",
                                  "generate",
                                  id,
@@ -244,7 +247,7 @@ Response generate_dataset(Service& service, Call& call) {
     fs::remove(file, ignored);
     throw;
   }
-  return added(id);
+  return added(service, id);
 }
 
 struct Repair {
@@ -294,14 +297,14 @@ Response repair_dataset(Service& service, Call& call) {
   const DatasetRecord record = dataset_named(call.part("id"));
   const Repair asked = repair_asked(call);
   const std::string id = id_for(asked.as.empty() ? call.part("id") + "-repaired" : asked.as);
-  make_folder(service.config().data / "datasets");
-  const fs::path file = service.config().data / "datasets" / (random_id() + ".arrow");
+  make_folder(service.folder() / "datasets");
+  const fs::path file = service.folder() / "datasets" / (random_id() + ".arrow");
   std::vector<std::string> words{"datasets", "repair",   call.part("id"), "--as",
                                  id,         "--output", file.string()};
   const auto ranges = range_flags(asked.ranges);
   words.insert(words.end(), ranges.begin(), ranges.end());
   run_command(service, call, words, names_of_file(record));
-  return added(id);
+  return added(service, id);
 }
 
 bool names_dataset(const config::Value& value, const std::string& id) {
@@ -332,7 +335,7 @@ std::uint64_t remove_own_file(Service& service, const DatasetRecord& record) {
   const fs::path file = record.source.path;
   std::error_code none;
   const fs::path folder = fs::weakly_canonical(file, none).parent_path();
-  const fs::path data = fs::weakly_canonical(service.config().data, none);
+  const fs::path data = fs::weakly_canonical(service.folder(), none);
   if (file.empty() || none || (folder != data / "uploads" && folder != data / "datasets")) return 0;
   for (const DatasetRecord& other : DatasetStore().all().records)
     if (other.source.path == record.source.path) return 0;
@@ -354,6 +357,7 @@ Response remove_dataset(Service& service, Call& call) {
   const DatasetRecord record = dataset_named(call.part("id"));
   refuse_in_use(service, record.id);
   DatasetStore().remove(record.id);
+  remove_copy_of_dataset(record.id, service.config().data);
   const std::uint64_t freed = remove_own_file(service, record);
   return json_response({{"id", record.id}, {"freed_bytes", freed}, {"freed", human_bytes(freed)}});
 }

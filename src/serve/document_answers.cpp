@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/project_scope.h"
 #include "base/text.h"
 #include "serve/allowed_sources.h"
 #include "serve/request_secrets.h"
@@ -29,7 +30,7 @@ std::size_t characters_in(const std::string& text) {
 }  // namespace
 
 ProjectRecord project_named(Service& service, const std::string& id) {
-  auto project = may_be_id(id) ? DocumentStore(service.records()).find_project(id) : std::nullopt;
+  auto project = may_be_project(id) ? DocumentStore(service.records()).find_project(id) : std::nullopt;
   if (!project) throw NotFound(fmt::format("there is no project '{}'", printable(id)));
   return std::move(*project);
 }
@@ -86,7 +87,7 @@ void refuse_unless_text(const std::string& content) {
 }
 
 CheckedDocument check_text(const Service& service, const std::string& content) {
-  CheckedDocument checked = check_document(content, service.config().data);
+  CheckedDocument checked = check_document(content, service.folder());
   if (const Document* document = checked.document()) {
     try {
       refuse_sources_not_allowed(*document, service.config());

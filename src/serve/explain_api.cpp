@@ -50,10 +50,10 @@ Response explain_document(Service& service, Call& call) {
                                  "step",
                                  file.string(),
                                  "--json",
-                                 "--out=" + (service.config().data / "runs").string(),
+                                 "--out=" + (service.folder() / "runs").string(),
                                  "--rows=" + std::to_string(request.rows)};
   if (!request.card.empty()) words.push_back("--card=" + request.card);
-  const ProgramRun run = run_program(words, service.config().data, longest_explanation, {}, &call);
+  const ProgramRun run = run_program(words, service.folder(), longest_explanation, {}, &call);
   json explained = json::parse(run.output, nullptr, false);
   if (!explained.is_object()) fail("the program answered something else than an object");
   return json_response(explained);

@@ -123,7 +123,10 @@ std::optional<Caller> Gate::look_up(const std::string& key, const std::string& s
     token = tokens_.find_by_id(session->token);
   }
   std::optional<Caller> caller;
-  if (token) caller = Caller{token->id, token->name, token->role};
+  if (token) {
+    caller = Caller{token->id, token->name, token->role};
+    caller->projects = token->projects;
+  }
   if (caller && session) {
     caller->session = session->hash;
     caller->csrf_hash = session->csrf_hash;
@@ -160,7 +163,8 @@ bool Gate::knows(const Request& request) {
 
 bool Gate::is_still_good(const Caller& caller) {
   if (caller.token.empty()) return true;  // nobody was asked for
-  return look_up(caller.session.empty() ? "i" + caller.token : "s" + caller.session, "").has_value();
+  const auto now = look_up(caller.session.empty() ? "i" + caller.token : "s" + caller.session, "");
+  return now && (caller.project.empty() || now->is_operator() || now->projects.contains(caller.project));
 }
 
 bool Gate::knows_host(const Request& request) const {
@@ -206,10 +210,11 @@ std::optional<OpenedSession> Gate::open_session(const std::string& token, const 
   const SessionRecord session{hash_of_secret(secret), record->id, hash_of_secret(csrf_token),
                               time_stamp_utc(), expires};
   tokens_.add_session(session);
-  return OpenedSession{{record->id, record->name, record->role, session.hash, session.csrf_hash, expires},
-                       cookie_header(request, secret, seconds),
-                       csrf_token,
-                       expires};
+  return OpenedSession{
+      {record->id, record->name, record->role, session.hash, session.csrf_hash, expires, record->projects},
+      cookie_header(request, secret, seconds),
+      csrf_token,
+      expires};
 }
 
 std::optional<OpenedSession> Gate::session_of(const Request& request, const Caller& caller) {

@@ -14,7 +14,8 @@ json summary_schema() {
       "JobSummary",
       {{"seconds", number("That the run took")},
        {"results",
-        list_of(object("", {{"card", text()}, {"rows", whole()}, {"metrics", map_of(number_or_null())}}),
+        list_of(object("", {{"card", text()}, {"rows", whole()}, {"metrics", map_of(number_or_null())}},
+                       {{"model", text("The folder of the model in the run folder")}}),
                 "What was evaluated")},
        {"trainings", list_of(object("", {{"card", text()},
                                          {"model_type", text()},
@@ -23,7 +24,10 @@ json summary_schema() {
                                          {"epochs", whole()},
                                          {"seconds", number()}}),
                              "What was trained")},
-       {"warnings", list_of(text())}});
+       {"warnings", list_of(text())}},
+      {{"dropped_rows",
+        list_of(object("", {{"card", text()}, {"dropped", whole()}, {"received", whole("Rows before it")}}),
+                "Cards that passed on fewer rows than they received")}});
 }
 
 json progress_schema() {
@@ -49,6 +53,7 @@ void add_line_properties(json& properties) {
   properties["priority"] = whole("Jobs with more are started first");
   properties["device"] = text("auto, cpu or cuda");
   properties["owner"] = text("The name of the token that asked for it");
+  properties["project"] = text("The id of the project that it belongs to");
   properties["created"] = text("ISO 8601, UTC, like all times");
   properties["run"] = text("The name of its run folder");
   properties["asked"] = one_of(config::names<JobWish>, "What somebody asked for while it ran");
@@ -69,7 +74,8 @@ json line_schema() {
   json schema{
       {"title", "JobLine"},
       {"type", "object"},
-      {"required", {"id", "job_name", "state", "kind", "priority", "device", "owner", "created", "run"}},
+      {"required",
+       {"id", "job_name", "state", "kind", "priority", "device", "owner", "project", "created", "run"}},
       {"properties", json::object()}};
   add_line_properties(schema["properties"]);
   return schema;

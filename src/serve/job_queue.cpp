@@ -67,7 +67,8 @@ bool JobQueue::wants_gpu(const JobRecord& job) const {
 }
 
 void JobQueue::enqueue(const JobRecord& job, std::int64_t starts_failed, const std::string& failure) {
-  Waiting waiting{job.id, job.number, job.priority, job.owner, wants_gpu(job), starts_failed, failure};
+  Waiting waiting{job.id,      job.number,     job.priority,  job.owner,
+                  job.project, wants_gpu(job), starts_failed, failure};
   if (starts_failed > 0)
     waiting.not_before = steady_clock::now() + std::chrono::seconds(std::int64_t{1} << starts_failed);
   forget_waiting(job.id);
@@ -205,7 +206,7 @@ double JobQueue::seconds_used(const JobRecord& job) {
 
 std::uint64_t JobQueue::remove_folders(const JobRecord& job) {
   std::vector<fs::path> folders;
-  if (job.kind == JobKind::sweep) folders = runs_of_winners(runs(), job.run);
+  if (job.kind == JobKind::sweep) folders = runs_of_winners(runs_of(job.project), job.run);
   folders.insert(folders.end(), {run_folder_of(job), folder_of(job.id).folder});
   std::uint64_t freed = 0;
   for (const fs::path& folder : folders) {
@@ -222,7 +223,7 @@ std::uint64_t JobQueue::remove_folders(const JobRecord& job) {
 // In this order: whoever is killed in between finds the mark, and with it what is left to be done.
 std::uint64_t JobQueue::finish_removal(const JobRecord& job) {
   const std::uint64_t freed = remove_folders(job);
-  if (config_.when_removed) config_.when_removed(job.id);
+  if (config_.when_removed) config_.when_removed(job);
   jobs_.remove(job.id);
   news_.tell(job.id);
   std::error_code ignored;
@@ -271,6 +272,7 @@ std::string JobQueue::waiting_for(const JobRecord& job) {
   if (on_gpu && !has_gpu(config_.slots)) return "a GPU, of which this machine has none";
   std::size_t before = 0;
   std::vector<std::string> busy;
+  std::size_t of_others = 0;
   std::string failure;
   {
     const std::lock_guard lock(mutex_);
@@ -281,10 +283,16 @@ std::string JobQueue::waiting_for(const JobRecord& job) {
         ++before;
     }
     for (const Running& each : running_)
-      if (each.slot.starts_with("gpu") == on_gpu && each.id != job.id) busy.push_back(each.id);
+      if (each.slot.starts_with("gpu") == on_gpu && each.id != job.id) {
+        if (each.project == job.project)
+          busy.push_back(each.id);
+        else
+          ++of_others;
+      }
   }
   if (!failure.empty()) return "another try: it could not be started: " + failure;
   std::string text = on_gpu ? "a free GPU" : "a free slot on the processor";
+  if (of_others > 0) busy.push_back(counted(of_others, "job") + " of other projects");
   if (!busy.empty()) text += fmt::format("; running: {}", join(busy, ", "));
   if (before > 0) text += fmt::format("; {} came before it", counted(before, "job"));
   return text;

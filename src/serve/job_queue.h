@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/project_scope.h"
 #include "serve/job_news.h"
 #include "serve/job_process.h"
 #include "serve/slots.h"
@@ -23,15 +24,15 @@
 namespace stoker::serve {
 
 struct QueueConfig {
-  std::filesystem::path data;     // jobs/ and runs/ are in it
+  std::filesystem::path data;     // jobs/ is in it, and the runs/ of every project
   std::filesystem::path program;  // that runs a document
   std::vector<Slot> slots;
   std::chrono::seconds grace{30};        // from the request to stop to the end by force
   std::chrono::seconds hang_after{600};  // without progress and without a second of processor time
   int most_attempts = 5;                 // in a row, of processes that are gone without a word
   std::function<void(const JobRecord& job)> when_completed = {};
-  std::function<void(const std::string& id)> when_removed =
-      {};  // its folders are gone, its record is not yet
+  // Its folders are gone, its record is not yet.
+  std::function<void(const JobRecord& job)> when_removed = {};
 };
 
 // Starts jobs in processes of their own when there is room, watches them and records how they end. What it
@@ -60,14 +61,18 @@ class JobQueue {
   // it is removed.
   std::optional<std::uint64_t> remove(const std::string& id);
 
-  // What a job that is queued waits for, for people; else "".
+  // What a job that is queued waits for, for people; else "". Jobs of other projects are counted alone.
   std::string waiting_for(const JobRecord& job);
   // Seconds that its processes have worked.
   double seconds_used(const JobRecord& job);
   JobFolder folder_of(const std::string& id) const { return {config_.data / "jobs" / id}; }
-  std::filesystem::path run_folder_of(const JobRecord& job) const { return config_.data / "runs" / job.run; }
+  std::filesystem::path runs_of(const std::string& project) const {
+    return folder_of_project(config_.data, project) / "runs";
+  }
+  std::filesystem::path run_folder_of(const JobRecord& job) const { return runs_of(job.project) / job.run; }
   const std::filesystem::path& data() const { return config_.data; }
-  std::filesystem::path runs() const { return config_.data / "runs"; }
+  // Of the project that the thread works in.
+  std::filesystem::path runs() const { return runs_of(ProjectScope::or_default()); }
   const std::vector<Slot>& slots() const { return config_.slots; }
   std::size_t running();
   JobNews& news() { return news_; }
@@ -80,6 +85,7 @@ class JobQueue {
     std::int64_t number = 0;
     std::int64_t priority = 0;
     std::string owner;
+    std::string project;
     bool wants_gpu = false;
     std::int64_t starts_failed = 0;
     std::string failure = {};  // of the last try to start it
@@ -88,6 +94,7 @@ class JobQueue {
 
   struct Running {
     std::string id;
+    std::string project;
     pid_t process = 0;                   // 0: none yet, or it cannot be told which
     bool is_own = false;                 // a child of this process, whose end it is told of
     std::optional<int> ended_with = {};  // as waitpid has it

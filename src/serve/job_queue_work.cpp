@@ -125,10 +125,14 @@ void JobQueue::finish_removals() {
 // folder.
 void JobQueue::find_again() {
   for (const char* folder : {"jobs", "runs", "removing"}) clear_half_made(config_.data / folder);
+  std::error_code ignored;
+  for (const auto& project : fs::directory_iterator(config_.data / "projects", ignored))
+    clear_half_made(project.path() / "runs");
   finish_removals();
   for (const JobRecord& job : jobs_.in_state(JobState::running)) {
     Running found;
     found.id = job.id;
+    found.project = job.project;
     found.slot = job.slot;
     found.time_limit = job.time_limit;
     const auto now = steady_clock::now();
@@ -268,6 +272,7 @@ void JobQueue::settle(const Running& running) {
     must_read_waiting_ = true;
     return;
   }
+  const ProjectScope project(job->project);
   if (job->asked == JobWish::remove) {
     finish_removal(*job);
     return;
@@ -359,6 +364,7 @@ void JobQueue::start_job(const Waiting& waiting, const Slot& slot) {
     const std::lock_guard lock(mutex_);
     running = &running_.emplace_back();
     running->id = waiting.id;
+    running->project = waiting.project;
     running->slot = slot.name;
     running->starts_failed = waiting.starts_failed + 1;
     running->since = running->moved = running->looked = steady_clock::now();
@@ -390,6 +396,7 @@ void JobQueue::start_job(const Waiting& waiting, const Slot& slot) {
 
 void JobQueue::start_process_of(const JobRecord& job, const Slot& slot, Running& running) {
   make_folder_of(job);
+  make_folder(runs_of(job.project));
   const JobFolder folder = folder_of(job.id);
   const std::optional<JobLock> lock = JobLock::take(folder.lock());
   if (!lock) fail("a process that was started for it earlier is still there");
@@ -421,7 +428,7 @@ JobCommand JobQueue::command_of(const JobRecord& job, const Slot& slot) const {
                    job.kind == JobKind::sweep ? "sweep" : "run",
                    folder.document().string(),
                    "--out",
-                   runs().string(),
+                   runs_of(job.project).string(),
                    "--as",
                    job.run,
                    "--progress-file",
@@ -429,7 +436,8 @@ JobCommand JobQueue::command_of(const JobRecord& job, const Slot& slot) const {
   if (job.kind == JobKind::card && job.request.contains("card") && job.request["card"].is_string())
     command.words.insert(command.words.end(), {"--only", job.request["card"].get<std::string>()});
   command.environment = slot.environment;
-  command.folder = config_.data;
+  command.environment.emplace_back(project_variable, job.project);
+  command.folder = folder_of_project(config_.data, job.project);
   return command;
 }
 

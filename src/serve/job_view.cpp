@@ -35,6 +35,7 @@ nlohmann::json job_view(Service& service, const JobRecord& job, bool whole) {
                       {"priority", job.priority},
                       {"device", job.device},
                       {"owner", job.owner},
+                      {"project", job.project},
                       {"created", job.created},
                       {"run", job.run}};
   if (job.asked != JobWish::none) view["asked"] = config::name_of(job.asked);

@@ -29,11 +29,11 @@ using nlohmann::json;
 std::vector<std::string> columns_of(const std::string& id, config::Diagnostics& diagnostics) {
   DatasetStore store;
   std::vector<std::string> columns;
-  if (!store.has(id)) {
+  if (!store.is_known(id)) {
     diagnostics.add(0, "config.dataset_ids", no_such_dataset(id));
     return columns;
   }
-  for (const auto& [name, type] : store.find(id).columns) columns.push_back(name);
+  for (const auto& [name, type] : store.find_known(id).columns) columns.push_back(name);
   return columns;
 }
 
@@ -77,11 +77,10 @@ JobRecord job_of(Service& service, const Call& call) {
     refuse("a job takes either config, the settings of a training, or document, a whole pipeline");
   NewJob asked{request.job_name, request.card, request.priority, request.time_limit, config::to_json(body)};
   if (!request.document.is_null())
-    return job_to_run(service, call.caller,
-                      read_document(request.document, "document", service.config().data), asked);
+    return job_to_run(service, call.caller, read_document(request.document, "document", service.folder()),
+                      asked);
   const std::string name = request.job_name.empty() ? "training" : request.job_name;
-  const Document document =
-      document_of_job(request.config, name, service.config().data, columns_of, asked.notes);
+  const Document document = document_of_job(request.config, name, service.folder(), columns_of, asked.notes);
   return job_to_run(service, call.caller, document, asked);
 }
 

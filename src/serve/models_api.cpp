@@ -126,7 +126,7 @@ Response model_file(Service& service, Call& call) {
 Response upload_model(Service& service, Call& call) {
   if (call.request.body_file.empty()) throw HttpError(400, "the request has no body; it takes a tar archive");
   const std::string name = sound_model_name(call.text("name", "uploaded"));
-  const std::filesystem::path models = service.config().data / "models";
+  const std::filesystem::path models = service.folder() / "models";
   make_folder(models);
   const std::string id = random_id();
   AtomicFolder folder(models / id);

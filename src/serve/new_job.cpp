@@ -45,6 +45,7 @@ JobRecord job_of_document(const Service& service, const Caller& caller, const Do
   refuse_datasets_not_there(document);
   JobRecord job;
   job.id = random_id();
+  job.project = ProjectScope::or_default();
   job.owner = caller.name;
   job.priority = asked.priority;
   job.time_limit = asked.time_limit;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "serve/request_project.h"
 #include "serve/schema.h"
 #include "serve/service.h"
 
@@ -57,6 +58,13 @@ json parameters_of(const Route& route) {
                             {"in", "path"},
                             {"required", true},
                             {"schema", {{"type", "string"}, {"minLength", 1}}}});
+  const bool names_project = route.path.starts_with("/api/projects/{id}");
+  if (route.access != Access::anybody && project_use_of(route) != ProjectUse::none && !names_project)
+    parameters.push_back(
+        {{"name", "project"},
+         {"in", "query"},
+         {"description", "Id of the project to work in; if not given, the only one of the token, or default"},
+         {"schema", {{"type", "string"}, {"pattern", "^[a-z0-9-]{1,64}$"}}}});
   for (const Parameter& each : route.parameters)
     parameters.push_back(
         {{"name", each.name}, {"in", each.place}, {"description", each.help}, {"schema", each.schema}});
@@ -86,6 +94,8 @@ json answers_of(const Route& route, json& components) {
   also(429, "Too many requests");
   also(503, "The service cannot answer now");
   if (route.path.find('{') != std::string::npos) also(404, "There is none");
+  if (route.access != Access::anybody && project_use_of(route) != ProjectUse::none)
+    also(404, "The token belongs to no such project");
   if (route.access != Access::anybody) {
     also(401, "A token is needed");
     also(403, "The role may not do that");
@@ -96,6 +106,21 @@ json answers_of(const Route& route, json& components) {
     also(422, "What is wrong with it");
   }
   return answers;
+}
+
+// The least that a token needs in the project, or for what is about the service, in any.
+std::string_view role_of(Access access) {
+  switch (access) {
+    case Access::anybody:
+      return "anybody";
+    case Access::viewer:
+      return "viewer";
+    case Access::user:
+      return "user";
+    case Access::admin:
+      return "admin";
+  }
+  return "admin";
 }
 
 json operation_of(const Route& route, json& components) {
@@ -111,6 +136,7 @@ json operation_of(const Route& route, json& components) {
       content.update(content_of(type, body, type == "application/json" ? route.example : json()));
     operation["requestBody"] = {{"required", true}, {"content", content}};
   }
+  operation["x-role"] = role_of(route.access);
   operation["security"] =
       route.access == Access::anybody ? json::array() : json::array({{{"token", json::array()}}});
   return operation;

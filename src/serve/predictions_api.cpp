@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 
@@ -29,7 +30,9 @@ bool wants_csv(const Request& request) {
 }
 // Whether the request asks for nothing but what a model in memory tells.
 bool is_plain_request(const Request& request) {
-  return request.query.empty() && !sends_csv(request) && !wants_csv(request);
+  const bool asks_nothing_else =
+      std::ranges::all_of(request.query, [](const auto& parameter) { return parameter.first == "project"; });
+  return asks_nothing_else && !sends_csv(request) && !wants_csv(request);
 }
 
 Response predict_from_memory(const ServedModel& served, const std::string& name, const Request& request) {
@@ -111,7 +114,7 @@ Response predict_by_program(Service& service, const ServedModel& served, const C
   const bool as_csv = wants_csv(call.request);
   if (!as_csv) words.emplace_back("--json");
   const NamedPaths names{{file.string(), "the rows"}, {served.record.folder, "the model"}};
-  ProgramRun run = run_program(words, service.config().data, longest_prediction, names, &call);
+  ProgramRun run = run_program(words, service.folder(), longest_prediction, names, &call);
   if (as_csv) {
     Response response;
     response.type = "text/csv; charset=utf-8";

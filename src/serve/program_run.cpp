@@ -12,6 +12,7 @@
 
 #include "base/child_program.h"
 #include "base/error.h"
+#include "base/project_scope.h"
 #include "base/text.h"
 #include "serve/route.h"
 
@@ -105,8 +106,9 @@ ProgramRun run_program(const std::vector<std::string>& words, const std::filesys
   const RunTurn turn(call == nullptr ? "" : call->caller.token);
   const auto has_left = [&] { return call != nullptr && call->request.client_has_left(); };
   std::optional<Child> known;
-  ChildOutcome child = run_child(words, folder, {now() + limit, nullptr, has_left},
-                                 [&](pid_t process) { known.emplace(process); });
+  const ChildLimits limits{
+      now() + limit, nullptr, has_left, {{project_variable, ProjectScope::or_default()}}};
+  ChildOutcome child = run_child(words, folder, limits, [&](pid_t process) { known.emplace(process); });
   if (!child.has_ended && has_left()) throw HttpError(499, "the client has left");
   if (!child.has_ended)
     throw HttpError(503, fmt::format("this takes longer than {}, the most that a request may",

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
+#include "base/project_scope.h"
 #include "base/text.h"
 #include "serve/body.h"
 #include "serve/document_answers.h"
@@ -24,17 +26,34 @@ std::string name_in(const Call& call) {
   return request.name;
 }
 
-json project_view(const ProjectRecord& project) {
+json project_view(const ProjectRecord& project, const Caller& caller) {
+  const auto role = caller.projects.find(project.id);
   return {{"id", project.id},
           {"name", project.name},
+          {"role", config::name_of(role == caller.projects.end() ? caller.role : role->second)},
           {"created", project.created},
           {"documents", project.documents}};
 }
 
-Response list_projects(Service& service) {
+// Who makes a project belongs to it.
+Response create_project(Service& service, const Call& call) {
+  const ProjectRecord project = DocumentStore(service.records()).add_project(name_in(call));
+  service.make_folder_of(project.id);
+  Caller caller = call.caller;
+  if (!caller.is_operator()) {
+    service.tokens().grant(caller.token, project.id, UserRole::user);
+    service.gate().forget(caller.token);
+    caller.projects[project.id] = UserRole::user;
+  }
+  return json_response(project_view(project, caller), 201);
+}
+
+// Those that the caller belongs to.
+Response list_projects(Service& service, const Call& call) {
   json projects = json::array();
   for (const ProjectRecord& each : DocumentStore(service.records()).projects())
-    projects.push_back(project_view(each));
+    if (call.caller.is_operator() || call.caller.projects.contains(each.id))
+      projects.push_back(project_view(each, call.caller));
   return json_response({{"projects", std::move(projects)}});
 }
 
@@ -42,19 +61,32 @@ Response rename_project(Service& service, Call& call) {
   const std::string name = name_in(call);
   const std::string id = project_named(service, call.part("id")).id;
   DocumentStore(service.records()).rename_project(id, name);
-  return json_response(project_view(project_named(service, id)));
+  return json_response(project_view(project_named(service, id), call.caller));
+}
+
+void refuse_with_contents(Service& service, const std::string& id) {
+  const DocumentStore::Contents contents = DocumentStore(service.records()).contents_of(id);
+  if (!contents.is_empty())
+    throw Conflict(fmt::format("the project has {}, {} and {}; delete them first",
+                               counted(static_cast<std::uint64_t>(contents.jobs), "job"),
+                               counted(static_cast<std::uint64_t>(contents.datasets), "dataset"),
+                               counted(static_cast<std::uint64_t>(contents.models), "model")));
 }
 
 Response remove_project(Service& service, Call& call) {
   const ProjectRecord project = project_named(service, call.part("id"));
   DocumentStore store(service.records());
+  if (project.id == default_project) throw Conflict("the project `default` cannot be deleted");
+  refuse_with_contents(service, project.id);
   const std::int64_t all = store.all_documents_in(project.id);
   if (all > 0 && !call.truth("for_good"))
     throw Conflict(
         fmt::format("the project has {}, of which {} can be brought back; ?for_good=true removes it with all "
                     "of them and their versions",
                     counted(static_cast<std::uint64_t>(all), "document"), all - project.documents));
-  store.remove_project(project.id);
+  if (!store.remove_project(project.id)) refuse_with_contents(service, project.id);
+  std::error_code ignored;  // whoever starts a service with files of a project that is gone may remove them
+  remove_folder(folder_of_project(service.config().data, project.id), ignored);
   return json_response({{"id", project.id}, {"removed_documents", all}});
 }
 
@@ -87,11 +119,9 @@ std::vector<Route> project_routes(Service& service) {
       {"POST",
        "/api/projects",
        "createProject",
-       "Make a project, a place for documents",
+       "Make a project, to which everything belongs that is made in it",
        Access::user,
-       [&service](Call& call) {
-         return json_response(project_view(DocumentStore(service.records()).add_project(name_in(call))), 201);
-       },
+       [&service](Call& call) { return create_project(service, call); },
        {},
        body,
        {"application/json"},
@@ -99,9 +129,9 @@ std::vector<Route> project_routes(Service& service) {
       {"GET",
        "/api/projects",
        "listProjects",
-       "List projects by name",
+       "List the projects that the token belongs to, by name",
        Access::viewer,
-       [&service](Call&) { return list_projects(service); },
+       [&service](Call& call) { return list_projects(service, call); },
        {},
        nullptr,
        {},
@@ -112,7 +142,7 @@ std::vector<Route> project_routes(Service& service) {
        "Show a project",
        Access::viewer,
        [&service](Call& call) {
-         return json_response(project_view(project_named(service, call.part("id"))));
+         return json_response(project_view(project_named(service, call.part("id")), call.caller));
        },
        {},
        nullptr,
@@ -131,13 +161,16 @@ std::vector<Route> project_routes(Service& service) {
       {"DELETE",
        one,
        "deleteProject",
-       "Delete a project; one with documents only for good, with all of them",
+       "Delete a project without jobs, datasets and models; one with documents only for good, with all of "
+       "them",
        Access::user,
        [&service](Call& call) { return remove_project(service, call); },
        {{"for_good", "Remove its documents too", flag}},
        nullptr,
        {},
-       {{200, "What was removed"}, {404, "There is none"}, {409, "It has documents"}}},
+       {{200, "What was removed"},
+        {404, "There is none"},
+        {409, "It has documents, jobs, datasets or models, or is `default`"}}},
       {"GET",
        one + "/documents",
        "listDocuments",

@@ -20,10 +20,14 @@ namespace stoker::serve {
 struct Caller {
   std::string token;  // its id
   std::string name;
-  UserRole role = UserRole::viewer;
-  std::string session = "";  // hash of the session that a browser came with; empty: it sent the token
+  UserRole role = UserRole::viewer;  // in the project of the request
+  std::string session = "";          // hash of the session that a browser came with; empty: it sent the token
   std::string csrf_hash = "";
   std::string session_expires = "";
+  std::map<std::string, UserRole> projects = {};  // none of an operator
+  std::string project = "";                       // that the request works in; empty: it is about the service
+  // Who has every right in every project.
+  bool is_operator() const { return role == UserRole::admin; }
 };
 
 // A request that has found its route.
@@ -36,6 +40,7 @@ struct Call {
   config::Value body() const;
   nlohmann::json json() const;
   const std::string& part(const std::string& name) const { return parts.at(name); }
+  const std::string& project() const { return caller.project; }
   // Of the query. Refuse what is no such number, or out of range.
   std::string text(const std::string& name, const std::string& otherwise = "") const;
   std::int64_t number(const std::string& name, std::int64_t otherwise, std::int64_t least,

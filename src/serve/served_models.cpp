@@ -1,14 +1,18 @@
 #include "serve/served_models.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/project_scope.h"
 #include "base/text.h"
 #include "data/cube_rows.h"
 #include "predict/intervals.h"
 #include "serve/client_words.h"
 #include "serve/job_queue.h"
+#include "serve/log.h"
 #include "store/runs.h"
 #include "store/token_store.h"
 
@@ -31,6 +35,10 @@ json columns_of_model(const Model& model) {
     if (!column.date_form.empty()) columns.back()["form"] = column.date_form;
   }
   return columns;
+}
+
+std::string key_of(const std::string& name) {
+  return ProjectScope::or_default() + "/" + name;
 }
 
 constexpr double usual_interval = 0.9;
@@ -58,13 +66,33 @@ json facts_of_model(const Model& model) {
   return facts;
 }
 
+// Records of earlier versions name the card that trained the model, those before them neither.
+bool is_measured_in(const RunRecord::Result& result, const std::string& folder,
+                    const std::vector<std::string>& folders) {
+  if (!result.model.empty()) return result.model == folder;
+  if (result.training.empty()) return folders.size() == 1;
+  const std::string own_folder = "model-" + result.training;
+  if (std::ranges::find(folders, own_folder) != folders.end()) return own_folder == folder;
+  return folder == RunPaths{}.model().string();
+}
+
+// By the card that evaluated the model in this folder of the run.
+json metrics_of_model(const RunRecord& run, const std::string& folder,
+                      const std::vector<std::string>& folders) {
+  json metrics = json::object();
+  for (const RunRecord::Result& result : run.results)
+    if (is_measured_in(result, folder, folders))
+      for (const auto& [metric, value] : result.metrics) metrics[result.card][metric] = number_to_json(value);
+  return metrics;
+}
+
 }  // namespace
 
 void ServedModels::read_names() {
   const auto all = models_.deployments();
   const std::lock_guard lock(mutex_);
   names_.clear();
-  for (const DeploymentRecord& each : all) names_[each.name] = each.model;
+  for (const DeploymentRecord& each : all) names_[each.project + "/" + each.name] = each.model;
 }
 
 std::shared_ptr<const ServedModel> ServedModels::load(const std::string& id) {
@@ -102,17 +130,18 @@ void ServedModels::keep(const std::string& id, const std::shared_ptr<const Serve
 }
 
 void ServedModels::deploy(const DeploymentRecord& deployment) {
-  load(deployment.model);
+  // One in memory may be another project's.
+  if (models_.find(deployment.model)) load(deployment.model);
   if (!models_.deploy(deployment))
     throw NotFound(fmt::format("there is no model '{}'", printable(deployment.model)));
   const std::lock_guard lock(mutex_);
-  names_[deployment.name] = deployment.model;
+  names_[key_of(deployment.name)] = deployment.model;
 }
 
 bool ServedModels::withdraw(const std::string& name) {
   const bool was_there = models_.withdraw(name);
   const std::lock_guard lock(mutex_);
-  names_.erase(name);
+  names_.erase(key_of(name));
   return was_there;
 }
 
@@ -121,8 +150,10 @@ std::shared_ptr<const ServedModel> ServedModels::find(const std::string& name) {
   std::vector<std::string> others;
   {
     const std::lock_guard lock(mutex_);
-    if (const auto found = names_.find(name); found != names_.end()) id = found->second;
-    for (const auto& [each, model] : names_) others.push_back(each);
+    if (const auto found = names_.find(key_of(name)); found != names_.end()) id = found->second;
+    const std::string own = key_of("");
+    for (const auto& [each, model] : names_)
+      if (each.starts_with(own)) others.push_back(each.substr(own.size()));
   }
   if (id.empty())
     throw NotFound(
@@ -134,7 +165,7 @@ std::shared_ptr<const ServedModel> ServedModels::find(const std::string& name) {
 
 std::shared_ptr<const ServedModel> ServedModels::if_loaded(const std::string& name) {
   const std::lock_guard lock(mutex_);
-  const auto id = names_.find(name);
+  const auto id = names_.find(key_of(name));
   if (id == names_.end()) return nullptr;
   const auto found = kept_.find(id->second);
   return found == kept_.end() ? nullptr : found->second.model;
@@ -151,26 +182,59 @@ ModelRecord model_record(const std::filesystem::path& folder, const std::string&
   return record;
 }
 
+namespace {
+
+constexpr const char* folder_fact = "folder_in_run";
+
+// Of a run, the names of the folders that have its models: model, model-CARD.
+std::vector<std::string> model_folders_in(const std::filesystem::path& run_folder) {
+  std::error_code none;
+  std::vector<std::string> names;
+  if (std::filesystem::is_directory(RunPaths{run_folder}.model(), none)) names.emplace_back("model");
+  for (const auto& each : std::filesystem::directory_iterator(run_folder, none))
+    if (each.path().filename().string().starts_with("model-")) names.push_back(each.path().filename());
+  return names;
+}
+
+}  // namespace
+
 void record_model_of(const std::string& job, const std::string& name, const std::filesystem::path& run_folder,
                      ModelStore& models) {
-  const RunPaths run{run_folder};
-  std::error_code none;
-  std::vector<std::filesystem::path> folders;
-  if (std::filesystem::is_directory(run.model(), none)) folders.push_back(run.model());
-  for (const auto& each : std::filesystem::directory_iterator(run_folder, none))
-    if (each.path().filename().string().starts_with("model-")) folders.push_back(each.path());
+  const std::vector<std::string> folders = model_folders_in(run_folder);
   if (folders.empty()) return;
-  const RunRecord told = read_record(run);
-  json metrics = json::object();
-  for (const RunRecord::Result& result : told.results)
-    for (const auto& [metric, value] : result.metrics) metrics[result.card][metric] = number_to_json(value);
-  for (const std::filesystem::path& folder : folders) {
-    const std::string card = folder == run.model() ? "" : folder.filename().string().substr(6);
-    ModelRecord record = model_record(folder, card.empty() ? name : fmt::format("{} ({})", name, card));
+  const RunRecord told = read_record({run_folder});
+  for (const std::string& folder : folders) {
+    const std::string card = folder == "model" ? "" : folder.substr(6);
+    ModelRecord record =
+        model_record(run_folder / folder, card.empty() ? name : fmt::format("{} ({})", name, card));
     record.job = job;
     record.facts["run"] = run_folder.filename().string();
-    record.facts["metrics"] = metrics;
+    record.facts[folder_fact] = folder;
+    record.facts["metrics"] = metrics_of_model(told, folder, folders);
     models.add(record);
+  }
+}
+
+void correct_metrics(ModelStore& models) {
+  constexpr std::int64_t page = 500;
+  for (std::int64_t offset = 0;; offset += page) {
+    const std::vector<ModelRecord> some = models.list(page, offset);
+    if (some.empty()) return;
+    for (const ModelRecord& model : some) {
+      if (model.job.empty() || model.facts.contains(folder_fact)) continue;
+      const std::filesystem::path folder = model.folder;
+      try {
+        json facts = model.facts;
+        facts[folder_fact] = folder.filename().string();
+        facts["metrics"] = metrics_of_model(read_record({folder.parent_path()}), folder.filename(),
+                                            model_folders_in(folder.parent_path()));
+        models.change_facts(model.id, facts);
+      } catch (const Error& error) {
+        log_event("error", {{"what", "the metrics of a model are as an earlier version recorded them"},
+                            {"id", model.id},
+                            {"why", error.what()}});
+      }
+    }
   }
 }
 

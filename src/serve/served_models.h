@@ -26,7 +26,8 @@ struct ServedModel {
 
 // Models that are deployed under names, loaded when they are first asked for and kept as long as there is
 // room; those that were not asked for longest go first. Who has one in hand keeps it, whatever its name
-// stands for by then. Usable from several threads.
+// stands for by then. Each project has names of its own; meant is that which the thread works in. Usable from
+// several threads.
 class ServedModels {
  public:
   ServedModels(ModelStore& models, std::uint64_t most_bytes) : models_(models), most_bytes_(most_bytes) {}
@@ -46,8 +47,8 @@ class ServedModels {
 
   ModelStore& models_;
   std::uint64_t most_bytes_;
-  std::mutex mutex_;  // of what follows
-  std::map<std::string, std::string> names_;
+  std::mutex mutex_;                          // of what follows
+  std::map<std::string, std::string> names_;  // of all projects: PROJECT/NAME
   struct Kept {
     std::shared_ptr<const ServedModel> model;
     std::list<std::string>::iterator turn;
@@ -63,5 +64,7 @@ ModelRecord model_record(const std::filesystem::path& folder, const std::string&
 // Puts what a completed job has trained on record. Does nothing where it is already, or where there is none.
 void record_model_of(const std::string& job, const std::string& name, const std::filesystem::path& run_folder,
                      ModelStore& models);
+// Earlier versions recorded the metrics of all models of a run with each of them.
+void correct_metrics(ModelStore& models);
 
 }  // namespace stoker::serve

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <any>
+#include <csignal>
 #include <cstdio>
 #include <thread>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -14,7 +16,10 @@
 #include "serve/client_words.h"
 #include "serve/log.h"
 #include "serve/program_run.h"
+#include "serve/record_copies.h"
+#include "serve/request_project.h"
 #include "store/dataset_store.h"
+#include "store/document_store.h"
 #include "store/store_owner.h"
 
 namespace stoker::serve {
@@ -57,7 +62,11 @@ class WatchedStream : public Stream {
  public:
   WatchedStream(std::unique_ptr<Stream> stream, Caller caller, Gate& gate)
       : stream_(std::move(stream)), caller_(std::move(caller)), gate_(gate) {}
-  bool more(std::string& text) override { return gate_.is_still_good(caller_) && stream_->more(text); }
+  bool more(std::string& text) override {
+    if (!gate_.is_still_good(caller_)) return false;
+    const ProjectScope project(caller_.project.empty() ? default_project : caller_.project);
+    return stream_->more(text);
+  }
 
  private:
   std::unique_ptr<Stream> stream_;
@@ -123,15 +132,18 @@ Service::Service(ServiceConfig config)
       models_(records_),
       served_(models_, config_.model_bytes),
       gauges_(config_.program),
-      queue_({config_.data, config_.program, slots_of_machine(gauges_.devices(), config_.processor_slots),
-              config_.grace, config_.hang_after, 5,
-              [this](const JobRecord& job) { put_model_on_record(job.id, job.name, job.run); },
-              [this](const std::string& job) { take_models_off_record(job); }},
-             jobs_),
+      queue_(
+          {config_.data, config_.program, slots_of_machine(gauges_.devices(), config_.processor_slots),
+           config_.grace, config_.hang_after, 5, [this](const JobRecord& job) { put_model_on_record(job); },
+           [this](const JobRecord& job) { take_models_off_record(job); }},
+          jobs_),
       audit_(config_.data / "audit.jsonl"),
       rate_(config_.requests_per_second) {
-  jobs_.when_changed(log_job);
-  own_store(records_, config_.data, config_.takes_store);
+  jobs_.when_changed([this](const JobRecord& job) {
+    log_job(job);
+    copy_job(job, queue_.folder_of(job.id));
+  });
+  take_store();
   routes_.add(job_routes(*this));
   routes_.add(session_routes(*this));
   routes_.add(dataset_routes(*this));
@@ -155,6 +167,20 @@ Service::Service(ServiceConfig config)
   routes_.add(page_routes());
 }
 
+void Service::take_store() {
+  if (config_.rebuilds_store) {
+    rebuilt_ = rebuild_store(records_, config_.data);
+  } else if (exists(mark_of_rebuild(config_.data))) {
+    refuse("rebuilding the store {} was cut short; start again with --rebuild-store", records_.place());
+  }
+  store_lock_ = own_store(records_, config_.data, config_.takes_store);
+  store_lock_->when_lost([this] {
+    log_event("error", {{"what", "another service works with the store, so this one stops"},
+                        {"store", records_.place()}});
+    ::kill(::getpid(), SIGTERM);
+  });
+}
+
 Service::~Service() {
   stop();
 }
@@ -164,8 +190,11 @@ std::optional<std::string> Service::start() {
   const auto all = tokens_.all();
   if (std::ranges::none_of(all, [](const TokenRecord& token) { return token.revoked.empty(); }))
     first = tokens_.create("first", UserRole::admin);
+  make_project_folders();
   clear_uploads();
   put_sample_on_record();
+  copy_missing(records_, config_.data);
+  correct_metrics(models_);
   served_.read_names();
   queue_.start();
   return first;
@@ -176,23 +205,36 @@ void Service::stop() {
 }
 
 // A model that cannot be read is told of and left out: its job is complete all the same.
-void Service::put_model_on_record(const std::string& job, const std::string& name, const std::string& run) {
+void Service::put_model_on_record(const JobRecord& job) {
+  const ProjectScope project(job.project);
   try {
-    record_model_of(job, name, config_.data / "runs" / run, models_);
+    record_model_of(job.id, job.name, queue_.run_folder_of(job), models_);
   } catch (const std::exception& error) {
-    log_event("error", {{"what", "the model of a job is not on record"}, {"id", job}, {"why", error.what()}});
+    log_event("error",
+              {{"what", "the model of a job is not on record"}, {"id", job.id}, {"why", error.what()}});
   }
 }
 
 // Their files are gone. Somebody may have deployed one while its job was being deleted.
-void Service::take_models_off_record(const std::string& job) {
-  for (const ModelRecord& model : models_.of_job(job)) {
+void Service::take_models_off_record(const JobRecord& job) {
+  const ProjectScope project(job.project);
+  for (const ModelRecord& model : models_.of_job(job.id)) {
     for (const std::string& name : models_.names_of(model.id)) served_.withdraw(name);
     models_.remove(model.id);
   }
 }
 
-// By the command that everybody has for it.
+void Service::make_folder_of(const std::string& project) const {
+  for (const char* folder : {"uploads", "runs"})
+    make_folder(folder_of_project(config_.data, project) / folder);
+}
+
+// Those of projects that were made by another service with this store, or by the command line.
+void Service::make_project_folders() {
+  for (const ProjectRecord& project : DocumentStore(records_).projects()) make_folder_of(project.id);
+}
+
+// By the command that everybody has for it, in the project `default`.
 void Service::put_sample_on_record() {
   if (DatasetStore().has(sample_id)) return;
   const fs::path folder = config_.data / "datasets";
@@ -242,13 +284,25 @@ Response Service::answer_to_malformed(int status, const std::string& why, const 
 // What others left to receive when they were killed.
 void Service::clear_uploads() const {
   std::error_code ignored;
-  for (const auto& each : fs::directory_iterator(config_.data / "uploads", ignored))
-    if (each.path().filename().string().starts_with(receiving)) fs::remove_all(each.path(), ignored);
-  clear_half_made(config_.data / "uploads");
+  std::vector<fs::path> folders{config_.data / "uploads"};
+  for (const auto& project : fs::directory_iterator(config_.data / "projects", ignored))
+    folders.push_back(project.path() / "uploads");
+  for (const fs::path& folder : folders) {
+    for (const auto& each : fs::directory_iterator(folder, ignored))
+      if (each.path().filename().string().starts_with(receiving)) fs::remove_all(each.path(), ignored);
+    clear_half_made(folder);
+  }
 }
 
-std::optional<Response> Service::refuse_caller(const Request& head, const Route& route,
-                                               const std::optional<Caller>& caller) {
+void Service::refuse_missing_project(const Caller& caller) {
+  if (caller.project.empty() || caller.project == default_project || !caller.is_operator()) return;
+  if (!DocumentStore(records_).find_project(caller.project))
+    throw HttpError(404, fmt::format("there is no project '{}'", caller.project));
+}
+
+std::optional<Response> Service::refuse_caller(const Request& head, const Routes::Found& found,
+                                               std::optional<Caller>& caller) {
+  const Route& route = *found.route;
   const auto refused = [&](int status, const std::string& message, const std::string& why) {
     audit_.write("refused", caller.value_or(Caller()), head.address,
                  {{"route", route.name}, {"path", head.path}, {"status", status}, {"why", why}});
@@ -266,6 +320,12 @@ std::optional<Response> Service::refuse_caller(const Request& head, const Route&
     response.headers.emplace_back("WWW-Authenticate", "Bearer");
     return response;
   }
+  try {
+    caller = caller_in_project(*caller, head, found, records_);
+    refuse_missing_project(*caller);
+  } catch (const HttpError& error) {
+    return refused(error.status(), error.what(), "project");
+  }
   if (!may(*caller, route.access))
     return refused(403,
                    fmt::format("the role {} may not do that; it takes a token of {}",
@@ -277,8 +337,15 @@ std::optional<Response> Service::refuse_caller(const Request& head, const Route&
 // Whoever asks must have been seen a moment ago, so that nothing is read from the store.
 bool Service::is_quick(const Request& request) {
   const Routes::Found found = routes_.find(request.method, request.path);
-  return found.route != nullptr && found.route->is_quick && gate_.knows(request) &&
-         found.route->is_quick(request, found.parts);
+  if (found.route == nullptr || !found.route->is_quick || !gate_.knows(request)) return false;
+  const auto caller = gate_.caller_of(request);
+  if (!caller) return false;
+  try {
+    const ProjectScope project(caller_in_project(*caller, request, found, records_).project);
+    return found.route->is_quick(request, found.parts);
+  } catch (const HttpError&) {
+    return false;  // what is wrong with it is told by the answer
+  }
 }
 
 std::optional<Response> Service::refuse_early(const Request& head, Reception& reception) {
@@ -319,7 +386,7 @@ std::optional<Response> Service::early_answer(const Request& head, Reception& re
       return finished(std::move(response));
     }
     const Route& route = *found.route;
-    if (auto refused = refuse_caller(head, route, caller)) return finished(std::move(*refused));
+    if (auto refused = refuse_caller(head, found, caller)) return finished(std::move(*refused));
     const bool has_body = !head.header("content-length").empty() && head.header("content-length") != "0";
     if (!route.body.is_null() && (has_body || !head.header("transfer-encoding").empty()) &&
         !takes_type(route, head.header("content-type")))
@@ -327,8 +394,12 @@ std::optional<Response> Service::early_answer(const Request& head, Reception& re
           error_response(415, fmt::format("the body must be {}", join(route.body_types, " or "))));
     reception.most_bytes = route.body.is_null() && !route.is_upload ? 64 * 1024 : route.most_body;
     if (route.is_upload) {
-      make_folder(config_.data / "uploads");
-      reception.into = config_.data / "uploads" / (receiving + random_id());
+      const fs::path uploads =
+          folder_of_project(config_.data,
+                            caller && !caller->project.empty() ? caller->project : default_project) /
+          "uploads";
+      make_folder(uploads);
+      reception.into = uploads / (receiving + random_id());
     }
     return std::nullopt;
   } catch (const std::exception& error) {
@@ -342,12 +413,14 @@ Response Service::answer(Request& request) {
   const Routes::Found found = routes_.find(request.method, request.path);
   if (found.route == nullptr) return finished(error_response(404, "there is nothing here"));
   Call call{request, {}, found.parts};
+  std::optional<ProjectScope> project;
   const auto respond = [&]() -> Response {
     std::optional<Caller> caller;
     if (found.route->access != Access::anybody) caller = gate_.caller_of(request);
     // It took a while to receive; a token may have been revoked meanwhile.
-    if (auto refused = refuse_caller(request, *found.route, caller)) return std::move(*refused);
+    if (auto refused = refuse_caller(request, found, caller)) return std::move(*refused);
     if (caller) call.caller = *caller;
+    if (!call.project().empty()) project.emplace(call.project());
     Response response = found.route->answer(call);
     if (response.stream)
       response.stream = std::make_unique<WatchedStream>(std::move(response.stream), call.caller, gate_);
@@ -377,7 +450,7 @@ Response Service::answer(Request& request) {
   }
   if (is_recorded(*found.route))
     audit_.write(found.route->name, call.caller, request.address,
-                 {{"path", request.path}, {"status", response.status}});
+                 {{"path", request.path}, {"status", response.status}, {"project", call.project()}});
   std::error_code ignored;
   if (!request.body_file.empty()) fs::remove(request.body_file, ignored);
   figures_.add(found.route, response.status, seconds_since(began));

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/project_scope.h"
 #include "serve/allowed_variables.h"
 #include "serve/audit_log.h"
 #include "serve/device_gauges.h"
@@ -17,12 +18,14 @@
 #include "serve/http.h"
 #include "serve/job_queue.h"
 #include "serve/rate_limit.h"
+#include "serve/rebuild_store.h"
 #include "serve/request_figures.h"
 #include "serve/route.h"
 #include "serve/served_models.h"
 #include "store/job_store.h"
 #include "store/model_store.h"
 #include "store/records.h"
+#include "store/service_lock.h"
 #include "store/token_store.h"
 
 namespace stoker::serve {
@@ -31,12 +34,13 @@ namespace stoker::serve {
 constexpr const char* receiving = ".receiving-";
 
 struct ServiceConfig {
-  std::filesystem::path data;     // everything that the service keeps; absolute
+  std::filesystem::path data;     // everything that the service keeps, of all projects; absolute
   std::filesystem::path program;  // stoker itself, absolute
   int processor_slots = 1;
   std::chrono::seconds grace{30};
   std::chrono::seconds hang_after{600};
   bool takes_store = false;       // of another data folder
+  bool rebuilds_store = false;    // one without records, from the data folder
   bool allows_urls = false;       // sources that are fetched from an address
   bool allows_databases = false;  // sources that are read from a server
   std::vector<AllowedVariable> variables = {};
@@ -52,6 +56,9 @@ class Service : public Site {
   explicit Service(ServiceConfig config);
   ~Service() override;
 
+  // What was put into the store again; none if it was not rebuilt.
+  const std::optional<RebuiltStore>& rebuilt() const { return rebuilt_; }
+
   // Returns the first token, where one had to be made: it is shown once.
   std::optional<std::string> start();
   void stop();
@@ -62,6 +69,9 @@ class Service : public Site {
   Response answer_to_malformed(int status, const std::string& why, const std::string& address) override;
 
   const ServiceConfig& config() const { return config_; }
+  // Where the files of the project are that this thread works in. Routes name no other place.
+  std::filesystem::path folder() const { return folder_of_project(config_.data, ProjectScope::or_default()); }
+  void make_folder_of(const std::string& project) const;
   Records& records() { return records_; }
   JobStore& jobs() { return jobs_; }
   JobQueue& queue() { return queue_; }
@@ -82,11 +92,15 @@ class Service : public Site {
   struct Held;  // the lock on the data folder
   std::optional<Response> early_answer(const Request& head, Reception& reception, const Route*& route);
   void put_sample_on_record();
-  std::optional<Response> refuse_caller(const Request& head, const Route& route,
-                                        const std::optional<Caller>& caller);
+  // Gives the caller the project that the request works in.
+  std::optional<Response> refuse_caller(const Request& head, const Routes::Found& found,
+                                        std::optional<Caller>& caller);
+  void refuse_missing_project(const Caller& caller);
+  void make_project_folders();
   void clear_uploads() const;
-  void put_model_on_record(const std::string& job, const std::string& name, const std::string& run);
-  void take_models_off_record(const std::string& job);
+  void put_model_on_record(const JobRecord& job);
+  void take_models_off_record(const JobRecord& job);
+  void take_store();
   Response finished(Response response) const;
 
   ServiceConfig config_;
@@ -104,6 +118,8 @@ class Service : public Site {
   Routes routes_;
   RequestFigures figures_;
   std::function<std::size_t()> count_connections_;
+  std::optional<RebuiltStore> rebuilt_;
+  std::unique_ptr<ServiceLock> store_lock_;
 };
 
 // The routes, one file for each kind of thing.

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "serve/body.h"
 #include "serve/service.h"
+#include "store/document_store.h"
 
 namespace stoker::serve {
 namespace {
@@ -17,8 +18,23 @@ config::Fields fields(SessionRequest& r) {
   return {config::field("token", r.token, "A token of the service").required()};
 }
 
-json shown_session(const Caller& caller, const std::optional<OpenedSession>& session) {
-  json view{{"name", caller.name}, {"role", config::name_of(caller.role)}};
+// Those that the caller belongs to, by name.
+json projects_of(Service& service, const Caller& caller) {
+  json projects = json::array();
+  for (const ProjectRecord& each : DocumentStore(service.records()).projects()) {
+    const auto role = caller.projects.find(each.id);
+    if (!caller.is_operator() && role == caller.projects.end()) continue;
+    projects.push_back({{"id", each.id},
+                        {"name", each.name},
+                        {"role", config::name_of(caller.is_operator() ? caller.role : role->second)}});
+  }
+  return projects;
+}
+
+json shown_session(Service& service, const Caller& caller, const std::optional<OpenedSession>& session) {
+  json view{{"name", caller.name},
+            {"role", config::name_of(caller.role)},
+            {"projects", projects_of(service, caller)}};
   if (session) {
     view["csrf_token"] = session->csrf_token;
     view["expires"] = session->expires;
@@ -26,12 +42,24 @@ json shown_session(const Caller& caller, const std::optional<OpenedSession>& ses
   return view;
 }
 
+json project_of_session_schema() {
+  return {{"type", "object"},
+          {"required", {"id", "name", "role"}},
+          {"properties",
+           {{"id", {{"type", "string"}}},
+            {"name", {{"type", "string"}}},
+            {"role", {{"enum", {"viewer", "user", "admin"}}}}}}};
+}
+
 json session_schema() {
   return {{"type", "object"},
-          {"required", {"name", "role"}},
+          {"required", {"name", "role", "projects"}},
           {"properties",
            {{"name", {{"type", "string"}}},
-            {"role", {{"enum", {"viewer", "user", "admin"}}}},
+            {"role",
+             {{"enum", {"viewer", "user", "admin"}},
+              {"description", "admin: in all projects; else the highest of the projects"}}},
+            {"projects", {{"type", "array"}, {"items", project_of_session_schema()}}},
             {"csrf_token", {{"type", "string"}}},
             {"expires", {{"type", "string"}}}}}};
 }
@@ -41,7 +69,7 @@ Response open_session(Service& service, Call& call) {
   const auto session = service.gate().open_session(asked.token, call.request);
   if (!session) throw HttpError(401, "the token is not good: it is unknown, has expired or was revoked");
   call.caller = session->caller;
-  Response response = json_response(shown_session(session->caller, session), 201);
+  Response response = json_response(shown_session(service, session->caller, session), 201);
   response.headers.emplace_back("Set-Cookie", session->cookie);
   return response;
 }
@@ -77,7 +105,7 @@ std::vector<Route> session_routes(Service& service) {
       .answer =
           [&service](Call& call) {
             return json_response(
-                shown_session(call.caller, service.gate().session_of(call.request, call.caller)));
+                shown_session(service, call.caller, service.gate().session_of(call.request, call.caller)));
           },
       .answers = {{200, "Who one is; of a session, what X-CSRF-Token must hold too", session_schema()}}};
   Route end{.method = "DELETE",

@@ -35,7 +35,7 @@ config::Fields fields(SweepRequest& r) {
 Response create_sweep(Service& service, Call& call) {
   const config::Value body = body_with_document(call);
   const auto request = body_as<SweepRequest>(body);
-  const SweepDocument sweep = read_sweep(request.document, "document", service.config().data);
+  const SweepDocument sweep = read_sweep(request.document, "document", service.folder());
   JobRecord job = job_to_search(
       service, call.caller, sweep,
       {request.job_name, "", request.priority, request.time_limit, config::to_json(call.body())});

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "database/writable.h"
+#include "store/in_project.h"
 #include "store/record_values.h"
 #include "store/token_store.h"
 
@@ -49,7 +51,15 @@ ProjectRecord DocumentStore::add_project(const std::string& name) {
   return project;
 }
 
+void DocumentStore::restore_project(const std::string& id) {
+  const auto held = records_.hold();
+  if (find_project(id)) return;
+  records_.to_write().run("INSERT INTO stoker_projects (id, name, created) VALUES ($1, $1, $2)",
+                          {id, time_stamp_utc()});
+}
+
 std::optional<ProjectRecord> DocumentStore::find_project(const std::string& id) {
+  if (const std::string own = ProjectScope::current(); !own.empty() && own != id) return std::nullopt;
   const auto held = records_.hold();
   const auto rows = records_.to_write().run(
       fmt::format("SELECT {} FROM stoker_projects WHERE id = $1", project_columns), {id});
@@ -64,6 +74,26 @@ std::vector<ProjectRecord> DocumentStore::projects() {
            fmt::format("SELECT {} FROM stoker_projects ORDER BY name, id", project_columns)))
     projects.push_back(project_in(row));
   return projects;
+}
+
+ProjectRecord DocumentStore::project_called(const std::string& id_or_name) {
+  std::vector<ProjectRecord> called;
+  std::vector<std::string> names;
+  std::vector<std::string> ids;
+  for (ProjectRecord& each : projects()) {
+    if (each.id == id_or_name) return std::move(each);
+    names.push_back(each.name);
+    if (each.name != id_or_name) continue;
+    ids.push_back(each.id);
+    called.push_back(std::move(each));
+  }
+  if (called.size() > 1)
+    refuse("{} projects are named '{}'; name one by its id: {}", called.size(), printable(id_or_name),
+           join(ids, ", "));
+  if (called.empty())
+    refuse("there is no project '{}'{}; stoker projects list shows them", printable(id_or_name),
+           did_you_mean(id_or_name, names));
+  return std::move(called.front());
 }
 
 bool DocumentStore::rename_project(const std::string& id, const std::string& name) {
@@ -82,7 +112,8 @@ bool DocumentStore::remove_project(const std::string& id) {
   Transaction all(database);
   // Who adds a document to it meanwhile waits, and is then told that it is gone.
   if (database.is_postgres()) database.run("SELECT 1 FROM stoker_projects WHERE id = $1 FOR UPDATE", {id});
-  if (!find_project(id)) return false;
+  if (!find_project(id) || !contents_of(id).is_empty()) return false;
+  database.run("DELETE FROM stoker_members WHERE project = $1", {id});
   database.run(
       "DELETE FROM stoker_document_versions WHERE document IN (SELECT id FROM stoker_documents WHERE project "
       "= $1)",
@@ -91,6 +122,17 @@ bool DocumentStore::remove_project(const std::string& id) {
   database.run("DELETE FROM stoker_projects WHERE id = $1", {id});
   all.commit();
   return true;
+}
+
+DocumentStore::Contents DocumentStore::contents_of(const std::string& project) {
+  const auto held = records_.hold();
+  const auto count = [&](const char* table) {
+    return whole_in(records_.to_write()
+                        .run(fmt::format("SELECT count(*) FROM {} WHERE project = $1", table), {project})
+                        .at(0)
+                        .at(0));
+  };
+  return {count("stoker_jobs"), count("stoker_datasets"), count("stoker_models")};
 }
 
 std::int64_t DocumentStore::all_documents_in(const std::string& project) {
@@ -132,7 +174,8 @@ std::optional<DocumentRecord> DocumentStore::add(const std::string& project, con
 std::optional<DocumentRecord> DocumentStore::find(const std::string& id) {
   const auto held = records_.hold();
   const auto rows = records_.to_write().run(
-      fmt::format("SELECT {} FROM stoker_documents WHERE id = $1", document_columns), {id});
+      fmt::format("SELECT {} FROM stoker_documents WHERE id = $1{}", document_columns, and_in_project()),
+      {id});
   if (rows.empty()) return std::nullopt;
   return document_in(rows.front());
 }
@@ -140,9 +183,10 @@ std::optional<DocumentRecord> DocumentStore::find(const std::string& id) {
 // Within a transaction: others who would change it wait until its end.
 std::optional<DocumentRecord> DocumentStore::find_to_change(const std::string& id) {
   WritableDatabase& database = records_.to_write();
-  const auto rows = database.run(fmt::format("SELECT {} FROM stoker_documents WHERE id = $1{}",
-                                             document_columns, database.is_postgres() ? " FOR UPDATE" : ""),
-                                 {id});
+  const auto rows =
+      database.run(fmt::format("SELECT {} FROM stoker_documents WHERE id = $1{}{}", document_columns,
+                               and_in_project(), database.is_postgres() ? " FOR UPDATE" : ""),
+                   {id});
   if (rows.empty()) return std::nullopt;
   return document_in(rows.front());
 }
@@ -233,8 +277,8 @@ std::optional<DocumentVersion> DocumentStore::version(const std::string& id, std
   const auto rows = records_.to_write().run(
       fmt::format(
           "SELECT version, content, author, time, note FROM stoker_document_versions WHERE document = "
-          "$1 AND version = {}",
-          number),
+          "$1 AND version = {}{}",
+          number, and_of_project("document", "stoker_documents")),
       {id});
   if (rows.empty()) return std::nullopt;
   const WrittenRow& row = rows.front();
@@ -248,8 +292,8 @@ std::vector<DocumentVersion> DocumentStore::versions(const std::string& id, std:
   std::vector<DocumentVersion> versions;
   for (const WrittenRow& row : records_.to_write().run(
            fmt::format("SELECT version, author, time, note FROM stoker_document_versions WHERE document = $1 "
-                       "AND version < {} ORDER BY version DESC LIMIT {}",
-                       before, limit),
+                       "AND version < {}{} ORDER BY version DESC LIMIT {}",
+                       before, and_of_project("document", "stoker_documents"), limit),
            {id}))
     versions.push_back(
         {whole_in(row.at(0)), "", row.at(1).value_or(""), row.at(2).value_or(""), row.at(3).value_or("")});

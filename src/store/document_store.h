@@ -52,11 +52,24 @@ class DocumentStore {
   explicit DocumentStore(Records& records) : records_(records) {}
 
   ProjectRecord add_project(const std::string& name);
+  // Of a lost store: with the id that its folder has, and that as its name.
+  void restore_project(const std::string& id);
   std::optional<ProjectRecord> find_project(const std::string& id);
   std::vector<ProjectRecord> projects();  // by name
+  // By id, or by a name that only one has; refuses others with the nearest.
+  ProjectRecord project_called(const std::string& id_or_name);
   // Each returns whether there is such a project.
   bool rename_project(const std::string& id, const std::string& name);
-  // With all its documents, the removed ones too.
+  // What is in it beside documents.
+  struct Contents {
+    std::int64_t jobs = 0;
+    std::int64_t datasets = 0;
+    std::int64_t models = 0;
+    bool is_empty() const { return jobs == 0 && datasets == 0 && models == 0; }
+  };
+  Contents contents_of(const std::string& project);
+  // With all its documents, the removed ones too, and the memberships of tokens. False, and nothing is
+  // removed, if there is no such project or it has contents.
   bool remove_project(const std::string& id);
   // Documents that are there, and those that could be brought back.
   std::int64_t all_documents_in(const std::string& project);

@@ -6,6 +6,8 @@
 #include "base/hidden_values.h"
 #include "base/text.h"
 #include "database/writable.h"
+#include "store/in_project.h"
+#include "store/record_row.h"
 #include "store/record_values.h"
 
 namespace stoker {
@@ -20,14 +22,14 @@ using nlohmann::json;
 constexpr const char* job_columns =
     "id, number, name, state, asked, kind, priority, device, slot, time_limit, document, request, notes, "
     "owner, "
-    "attempts, reason, run, continues, summary, created, started, ended";
+    "attempts, reason, run, continues, summary, created, started, ended, project";
 // The same for a line of a list, which goes without what may be long: the document, and the request unless it
 // is short and names a stored one.
 constexpr const char* line_columns =
     "id, number, name, state, asked, kind, priority, device, slot, time_limit, '', "
     "CASE WHEN request LIKE '%\"document_id\":\"%' AND length(request) < 4000 THEN request ELSE 'null' END, "
     "notes, owner, "
-    "attempts, reason, run, continues, summary, created, started, ended";
+    "attempts, reason, run, continues, summary, created, started, ended, project";
 
 json json_in(const WrittenValue& text) {
   json value = json::parse(text.value_or("null"), nullptr, false);
@@ -59,6 +61,7 @@ JobRecord job_in(const WrittenRow& row) {
   job.created = row.at(19).value_or("");
   job.started = row.at(20).value_or("");
   job.ended = row.at(21).value_or("");
+  job.project = row.at(22).value_or("");
   return job;
 }
 
@@ -84,7 +87,8 @@ std::vector<WrittenValue> values_of(const JobRecord& job) {
           job.summary.is_null() ? std::nullopt : WrittenValue(dumped(job.summary)),
           job.created,
           or_null(job.started),
-          or_null(job.ended)};
+          or_null(job.ended),
+          job.project};
 }
 
 // Of LIKE, where these stand for other characters.
@@ -103,7 +107,7 @@ struct Condition {
 };
 
 Condition condition_of(const JobFilter& filter) {
-  Condition condition{"1 = 1", {}};
+  Condition condition{"1 = 1" + and_in_project(), {}};
   const auto next = [&](const std::string& value) {
     condition.values.emplace_back(value);
     return fmt::format("${}", condition.values.size());
@@ -158,27 +162,53 @@ bool may_become(JobState now, JobState next) {
   return false;
 }
 
+json job_json(const JobRecord& job) {
+  return row_json(job_columns, values_of(job));
+}
+
+JobRecord job_from_json(const json& copy) {
+  return job_in(row_from_json(job_columns, copy));
+}
+
 void JobStore::add(JobRecord& job) {
+  if (job.project.empty()) job.project = ProjectScope::or_default();
   const auto held = records_.hold();
   WritableDatabase& database = records_.to_write();
   Transaction all(database);
   // Others who add a job wait: in SQLite from the beginning of the transaction on, here from the lock on.
   if (database.is_postgres()) database.run("LOCK TABLE stoker_jobs IN SHARE ROW EXCLUSIVE MODE");
-  job.number = whole_in(database.run("SELECT coalesce(max(number), 0) + 1 FROM stoker_jobs").at(0).at(0));
-  const std::vector<WrittenValue> values = values_of(job);
-  std::vector<std::string> places;
-  for (std::size_t i = 1; i <= values.size(); ++i) places.push_back(fmt::format("${}", i));
-  database.run(fmt::format("INSERT INTO stoker_jobs ({}) VALUES ({})", job_columns, join(places, ", ")),
-               values);
-  append_event(job.id, "state", {{"state", config::name_of(job.state)}});
+  job.number = next_number();
+  insert(job);
   all.commit();
   if (changed_) changed_(job);
 }
 
+void JobStore::restore(JobRecord& job) {
+  const auto held = records_.hold();
+  Transaction all(records_.to_write());
+  if (job.number == 0) job.number = next_number();
+  insert(job);
+  all.commit();
+}
+
+std::int64_t JobStore::next_number() {
+  return whole_in(
+      records_.to_write().run("SELECT coalesce(max(number), 0) + 1 FROM stoker_jobs").at(0).at(0));
+}
+
+void JobStore::insert(const JobRecord& job) {
+  const std::vector<WrittenValue> values = values_of(job);
+  std::vector<std::string> places;
+  for (std::size_t i = 1; i <= values.size(); ++i) places.push_back(fmt::format("${}", i));
+  records_.to_write().run(
+      fmt::format("INSERT INTO stoker_jobs ({}) VALUES ({})", job_columns, join(places, ", ")), values);
+  append_event(job.id, "state", {{"state", config::name_of(job.state)}});
+}
+
 std::optional<JobRecord> JobStore::find(const std::string& id) {
   const auto held = records_.hold();
-  const auto rows =
-      records_.to_write().run(fmt::format("SELECT {} FROM stoker_jobs WHERE id = $1", job_columns), {id});
+  const auto rows = records_.to_write().run(
+      fmt::format("SELECT {} FROM stoker_jobs WHERE id = $1{}", job_columns, and_in_project()), {id});
   if (rows.empty()) return std::nullopt;
   return job_in(rows.front());
 }
@@ -193,8 +223,10 @@ std::map<std::string, std::string> JobStore::owners_of(const std::vector<std::st
     values.emplace_back(run);
     places.push_back(fmt::format("${}", values.size()));
   }
-  for (const WrittenRow& row : records_.to_write().run(
-           fmt::format("SELECT run, id FROM stoker_jobs WHERE run IN ({})", join(places, ", ")), values))
+  for (const WrittenRow& row :
+       records_.to_write().run(fmt::format("SELECT run, id FROM stoker_jobs WHERE run IN ({}){}",
+                                           join(places, ", "), and_in_project()),
+                               values))
     owners.emplace(row.at(0).value_or(""), row.at(1).value_or(""));
   return owners;
 }
@@ -225,9 +257,10 @@ std::int64_t JobStore::count(const JobFilter& filter) {
 std::vector<JobRecord> JobStore::in_state(JobState state) {
   const auto held = records_.hold();
   std::vector<JobRecord> jobs;
-  for (const WrittenRow& row : records_.to_write().run(
-           fmt::format("SELECT {} FROM stoker_jobs WHERE state = $1 ORDER BY number", line_columns),
-           {text_of_enum(state)}))
+  for (const WrittenRow& row :
+       records_.to_write().run(fmt::format("SELECT {} FROM stoker_jobs WHERE state = $1{} ORDER BY number",
+                                           line_columns, and_in_project()),
+                               {text_of_enum(state)}))
     jobs.push_back(job_in(row));
   return jobs;
 }
@@ -243,8 +276,8 @@ std::vector<JobRecord> JobStore::queued_for(const std::vector<std::string>& devi
   std::vector<JobRecord> jobs;
   for (const WrittenRow& row :
        records_.to_write().run(fmt::format("SELECT {} FROM stoker_jobs WHERE state = 'queued' AND device IN "
-                                           "({}) ORDER BY priority DESC, number LIMIT {}",
-                                           line_columns, join(places, ", "), limit),
+                                           "({}){} ORDER BY priority DESC, number LIMIT {}",
+                                           line_columns, join(places, ", "), and_in_project(), limit),
                                values))
     jobs.push_back(job_in(row));
   return jobs;
@@ -264,8 +297,8 @@ std::int64_t JobStore::queued_before(const JobRecord& job) {
 std::vector<std::pair<JobState, std::int64_t>> JobStore::counts() {
   const auto held = records_.hold();
   std::vector<std::pair<JobState, std::int64_t>> counts;
-  for (const WrittenRow& row :
-       records_.to_write().run("SELECT state, count(*) FROM stoker_jobs GROUP BY state ORDER BY state"))
+  for (const WrittenRow& row : records_.to_write().run("SELECT state, count(*) FROM stoker_jobs WHERE 1 = 1" +
+                                                       and_in_project() + " GROUP BY state ORDER BY state"))
     counts.emplace_back(named_or_first<JobState>(row.at(0)), whole_in(row.at(1)));
   return counts;
 }
@@ -276,8 +309,8 @@ std::optional<JobRecord> JobStore::change(const std::string& id, const std::stri
   WritableDatabase& database = records_.to_write();
   Transaction all(database);
   const std::string lock = database.is_postgres() ? " FOR UPDATE" : "";
-  const auto rows =
-      database.run(fmt::format("SELECT {} FROM stoker_jobs WHERE id = $1{}", job_columns, lock), {id});
+  const auto rows = database.run(
+      fmt::format("SELECT {} FROM stoker_jobs WHERE id = $1{}{}", job_columns, and_in_project(), lock), {id});
   if (rows.empty()) return std::nullopt;
   JobRecord job = job_in(rows.front());
   const JobState before = job.state;
@@ -307,8 +340,8 @@ void JobStore::remove(const std::string& id) {
   const auto held = records_.hold();
   WritableDatabase& database = records_.to_write();
   Transaction all(database);
-  database.run("DELETE FROM stoker_job_events WHERE job = $1", {id});
-  database.run("DELETE FROM stoker_jobs WHERE id = $1", {id});
+  database.run("DELETE FROM stoker_job_events WHERE job = $1" + and_of_project("job", "stoker_jobs"), {id});
+  database.run("DELETE FROM stoker_jobs WHERE id = $1" + and_in_project(), {id});
   all.commit();
 }
 
@@ -326,7 +359,8 @@ void JobStore::add_event(const std::string& id, const std::string& kind, const j
   Transaction all(database);
   // Whoever else adds one to this job waits, or both would take the same number.
   const std::string lock = database.is_postgres() ? " FOR UPDATE" : "";
-  if (database.run("SELECT id FROM stoker_jobs WHERE id = $1" + lock, {id}).empty()) return;
+  if (database.run("SELECT id FROM stoker_jobs WHERE id = $1" + and_in_project() + lock, {id}).empty())
+    return;
   append_event(id, kind, details);
   all.commit();
 }
@@ -336,9 +370,9 @@ std::vector<JobEvent> JobStore::events(const std::string& id, std::int64_t after
   std::vector<JobEvent> events;
   for (const WrittenRow& row : records_.to_write().run(
            fmt::format(
-               "SELECT number, time, kind, details FROM stoker_job_events WHERE job = $1 AND number > {} "
+               "SELECT number, time, kind, details FROM stoker_job_events WHERE job = $1 AND number > {}{} "
                "ORDER BY number LIMIT {}",
-               after, limit),
+               after, and_of_project("job", "stoker_jobs"), limit),
            {id}))
     events.push_back(
         {whole_in(row.at(0)), row.at(1).value_or(""), row.at(2).value_or(""), json_in(row.at(3))});
@@ -348,7 +382,9 @@ std::vector<JobEvent> JobStore::events(const std::string& id, std::int64_t after
 std::int64_t JobStore::last_event(const std::string& id) {
   const auto held = records_.hold();
   return whole_in(records_.to_write()
-                      .run("SELECT coalesce(max(number), 0) FROM stoker_job_events WHERE job = $1", {id})
+                      .run("SELECT coalesce(max(number), 0) FROM stoker_job_events WHERE job = $1" +
+                               and_of_project("job", "stoker_jobs"),
+                           {id})
                       .at(0)
                       .at(0));
 }

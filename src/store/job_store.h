@@ -42,8 +42,13 @@ bool has_ended(JobState state);  // completed, failed or cancelled
 // Which states may follow which. A job that runs is queued once more when its process is gone without a word.
 bool may_become(JobState now, JobState next);
 
+// Where a request says which stored document a job was made from.
+constexpr const char* document_of_request = "document_id";
+constexpr const char* version_of_request = "document_version";
+
 struct JobRecord {
   std::string id;
+  std::string project;      // empty in add(): that of the thread
   std::int64_t number = 0;  // in the order of arrival
   std::string name;
   JobState state = JobState::pending;
@@ -66,6 +71,10 @@ struct JobRecord {
   std::string started;  // empty: not yet
   std::string ended;
 };
+
+// A job as the copy of it that is in its folder.
+nlohmann::json job_json(const JobRecord& job);
+JobRecord job_from_json(const nlohmann::json& copy);
 
 struct JobEvent {
   std::int64_t number = 0;  // of the job, from 1 on without a gap
@@ -93,6 +102,8 @@ class JobStore {
 
   // Gives it its number.
   void add(JobRecord& job);
+  // With the number that it has, unless that is 0.
+  void restore(JobRecord& job);
   std::optional<JobRecord> find(const std::string& id);
   // The ids of the jobs whose run folders these are, by the folders' names.
   std::map<std::string, std::string> owners_of(const std::vector<std::string>& runs);
@@ -122,6 +133,8 @@ class JobStore {
   void when_changed(std::function<void(const JobRecord& job)> told) { changed_ = std::move(told); }
 
  private:
+  void insert(const JobRecord& job);
+  std::int64_t next_number();
   void append_event(const std::string& id, const std::string& kind, const nlohmann::json& details);
 
   Records& records_;

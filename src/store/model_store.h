@@ -14,6 +14,7 @@ namespace stoker {
 // A trained model on record. Its folder is the truth; what stands here is for lists.
 struct ModelRecord {
   std::string id;
+  std::string project;  // empty in add(): that of the thread
   std::string name;
   std::string folder;  // absolute
   std::string job;     // whose run has the folder; empty: it was uploaded
@@ -24,9 +25,10 @@ struct ModelRecord {
 
 // A name under which a model predicts.
 struct DeploymentRecord {
-  std::string name;
+  std::string name;  // each project has names of its own
   std::string model;
-  std::string deployed;  // when
+  std::string deployed;      // when
+  std::string project = {};  // that of the model
 };
 
 class ModelStore {
@@ -39,6 +41,7 @@ class ModelStore {
   std::vector<ModelRecord> list(std::int64_t limit, std::int64_t offset);  // newest first
   std::vector<ModelRecord> of_job(const std::string& job);
   std::int64_t count();
+  void change_facts(const std::string& id, const nlohmann::json& facts);
   bool rename(const std::string& id, const std::string& name);  // false: there is none
   // False where it is deployed, and nothing is removed.
   bool remove(const std::string& id);

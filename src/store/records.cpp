@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/project_scope.h"
 #include "base/text.h"
 #include "data/file_format.h"
 #include "data/url_secrets.h"
@@ -23,7 +24,7 @@ using database::Transaction;
 using database::WritableDatabase;
 
 // Each brings the tables from one version to the next.
-constexpr std::array<const char*, 17> migrations{
+constexpr std::array<const char*, 29> migrations{
     "CREATE TABLE stoker_datasets (id TEXT PRIMARY KEY, source TEXT NOT NULL, name TEXT NOT NULL, rows "
     "BIGINT NOT "
     "NULL, fingerprint TEXT NOT NULL, columns TEXT NOT NULL, added TEXT NOT NULL)",
@@ -61,7 +62,30 @@ constexpr std::array<const char*, 17> migrations{
     "CREATE INDEX stoker_jobs_in_line ON stoker_jobs (state, priority DESC, number)",
     "CREATE INDEX stoker_jobs_by_owner ON stoker_jobs (owner, number)",
     "CREATE TABLE stoker_service (id TEXT NOT NULL, data TEXT NOT NULL)",
-    "ALTER TABLE stoker_datasets ADD COLUMN cubes TEXT"};
+    "ALTER TABLE stoker_datasets ADD COLUMN cubes TEXT",
+    // Everything belongs to a project from here on. Ids of datasets and names of deployments are unique
+    // within one, and SQLite takes another primary key only with another table.
+    "ALTER TABLE stoker_datasets RENAME TO stoker_datasets_before",
+    "CREATE TABLE stoker_datasets (project TEXT NOT NULL, id TEXT NOT NULL, source TEXT NOT NULL, name TEXT "
+    "NOT "
+    "NULL, rows BIGINT NOT NULL, fingerprint TEXT NOT NULL, columns TEXT NOT NULL, added TEXT NOT NULL, "
+    "cleaned_of TEXT, cubes TEXT, PRIMARY KEY (project, id))",
+    "INSERT INTO stoker_datasets (project, id, source, name, rows, fingerprint, columns, added, cleaned_of, "
+    "cubes) SELECT 'default', id, source, name, rows, fingerprint, columns, added, cleaned_of, cubes FROM "
+    "stoker_datasets_before",
+    "DROP TABLE stoker_datasets_before", "ALTER TABLE stoker_deployments RENAME TO stoker_deployments_before",
+    "CREATE TABLE stoker_deployments (project TEXT NOT NULL, name TEXT NOT NULL, model TEXT NOT NULL, "
+    "deployed "
+    "TEXT NOT NULL, PRIMARY KEY (project, name))",
+    "INSERT INTO stoker_deployments (project, name, model, deployed) SELECT 'default', name, model, deployed "
+    "FROM stoker_deployments_before",
+    "DROP TABLE stoker_deployments_before",
+    "ALTER TABLE stoker_models ADD COLUMN project TEXT NOT NULL DEFAULT 'default'",
+    "ALTER TABLE stoker_jobs ADD COLUMN project TEXT NOT NULL DEFAULT 'default'",
+    "CREATE INDEX stoker_jobs_of_project ON stoker_jobs (project, number)",
+    "CREATE TABLE stoker_members (token TEXT NOT NULL, project TEXT NOT NULL, role TEXT NOT NULL, PRIMARY "
+    "KEY "
+    "(token, project))"};
 constexpr const char* variable_of_store = "STOKER_STORE";
 constexpr const char* schema_table = "stoker_schema";
 // Of the lock by which those who would change the tables of PostgreSQL wait for each other.
@@ -77,6 +101,18 @@ std::int64_t schema_version(WritableDatabase& database) {
   if (!database.has_table(schema_table)) return 0;
   const auto rows = database.run("SELECT max(version) FROM stoker_schema");
   return rows.empty() ? 0 : std::max<std::int64_t>(0, version_in_text(rows[0].at(0)));
+}
+
+// Tokens keep what they could do: each becomes a member of every project there is, with the role that it had.
+// Those of admins need no membership.
+void found_default_project(WritableDatabase& database) {
+  if (!database.run("SELECT 1 FROM stoker_projects WHERE id = $1", {default_project}).empty()) return;
+  database.run("INSERT INTO stoker_projects (id, name, created) VALUES ($1, $2, $3)",
+               {default_project, default_project, time_stamp_utc()});
+  database.run(
+      "INSERT INTO stoker_members (token, project, role) SELECT stoker_tokens.id, stoker_projects.id, role "
+      "FROM "
+      "stoker_tokens CROSS JOIN stoker_projects WHERE role <> 'admin'");
 }
 
 // "sqlite3:x", "sqlite://x": files of such names would be made, or one in the root of the disk.
@@ -122,6 +158,14 @@ Records::~Records() = default;
 
 fs::path Records::folder() const {
   return address_.empty() ? file_.parent_path() : fs::path("runs");
+}
+
+std::unique_ptr<WritableDatabase> Records::another_connection() const {
+  return database::write_postgres(address_, variable_of_store);
+}
+
+fs::path Records::file_beside(const std::string& ending) const {
+  return fs::weakly_canonical(file_) += ending;
 }
 
 // Looking writes nothing: neither a file nor tables into one that is there for something else.
@@ -178,6 +222,7 @@ void Records::bring_up_to_date() {
       database_->run("CREATE TABLE stoker_schema (version BIGINT NOT NULL)");
     for (std::int64_t next = version; next < newest; ++next)
       database_->run(migrations.at(static_cast<std::size_t>(next)));
+    found_default_project(*database_);
     if (version < newest) {
       database_->run("DELETE FROM stoker_schema");
       database_->run("INSERT INTO stoker_schema VALUES ($1)", {{std::to_string(newest)}});

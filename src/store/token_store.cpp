@@ -1,5 +1,6 @@
 #include "store/token_store.h"
 
+#include <algorithm>
 #include <ctime>
 
 #include <fmt/chrono.h>
@@ -8,6 +9,7 @@
 #include <openssl/rand.h>
 
 #include "base/error.h"
+#include "base/project_scope.h"
 #include "base/text.h"
 #include "database/writable.h"
 #include "store/record_values.h"
@@ -60,6 +62,20 @@ void lock_tokens(database::WritableDatabase& database) {
   if (database.is_postgres()) database.run("LOCK TABLE stoker_tokens IN SHARE ROW EXCLUSIVE MODE");
 }
 
+UserRole refuse_admin_of_project(UserRole role) {
+  if (role == UserRole::admin)
+    refuse("the role in a project is viewer or user; a token of the role admin has all projects");
+  return role;
+}
+
+void insert_membership(database::WritableDatabase& database, const std::string& token,
+                       const std::string& project, UserRole role) {
+  if (database.run("SELECT 1 FROM stoker_projects WHERE id = $1", {project}).empty())
+    refuse("there is no project '{}'", printable(project));
+  database.run("INSERT INTO stoker_members (token, project, role) VALUES ($1, $2, $3)",
+               {token, project, std::string(config::name_of(role))});
+}
+
 }  // namespace
 
 bool is_good(const TokenRecord& token) {
@@ -93,8 +109,15 @@ std::string hash_of_secret(std::string_view secret) {
   return hexadecimal_of(digest.data(), length);
 }
 
-std::string TokenStore::create(const std::string& name, UserRole role, const std::string& expires) {
+std::string TokenStore::create(const std::string& name, UserRole role, const std::string& expires,
+                               Memberships projects) {
   check_name_of_token(name);
+  if (role == UserRole::admin && !projects.empty())
+    refuse("a token of the role admin has all projects; leave the projects out, or choose viewer or user");
+  if (role != UserRole::admin && projects.empty()) projects[default_project] = role;
+  if (role != UserRole::admin) role = UserRole::viewer;
+  for (const auto& [project, of_project] : projects)
+    role = std::max(role, refuse_admin_of_project(of_project));
   const auto held = records_.hold();
   const std::string secret = "stk_" + random_secret();
   Transaction all(records_.to_write());
@@ -103,12 +126,55 @@ std::string TokenStore::create(const std::string& name, UserRole role, const std
     if (token.name == name && is_good(token))
       refuse("there is a good token named '{}' already (id {}); choose another name, or revoke it first",
              name, token.id);
+  const std::string id = random_id();
   records_.to_write().run(
       "INSERT INTO stoker_tokens (id, name, role, hash, created, expires) VALUES ($1, $2, $3, $4, $5, $6)",
-      {random_id(), name, std::string(config::name_of(role)), hash_of_secret(secret), time_stamp_utc(),
+      {id, name, std::string(config::name_of(role)), hash_of_secret(secret), time_stamp_utc(),
        expires.empty() ? std::nullopt : WrittenValue(expires)});
+  for (const auto& [project, of_project] : projects)
+    insert_membership(records_.to_write(), id, project, of_project);
   all.commit();
   return secret;
+}
+
+void TokenStore::grant(const std::string& id, const std::string& project, UserRole role) {
+  refuse_admin_of_project(role);
+  const auto held = records_.hold();
+  const auto token = find_by_id(id);
+  if (!token) refuse("there is no good token with the id '{}'", printable(id));
+  if (token->role == UserRole::admin)
+    refuse("'{}' is a token of an admin, which has all projects", printable(token->name));
+  Transaction all(records_.to_write());
+  records_.to_write().run("DELETE FROM stoker_members WHERE token = $1 AND project = $2", {id, project});
+  insert_membership(records_.to_write(), id, project, role);
+  all.commit();
+}
+
+bool TokenStore::withdraw(const std::string& id, const std::string& project) {
+  const auto held = records_.hold();
+  Transaction all(records_.to_write());
+  const bool was_member =
+      !records_.to_write()
+           .run("DELETE FROM stoker_members WHERE token = $1 AND project = $2 RETURNING token", {id, project})
+           .empty();
+  all.commit();
+  return was_member;
+}
+
+void TokenStore::add_memberships(std::vector<TokenRecord>& tokens) {
+  const std::string which = tokens.size() == 1 ? " WHERE token = $1" : "";
+  std::vector<WrittenValue> values;
+  if (tokens.size() == 1) values.emplace_back(tokens.front().id);
+  for (const WrittenRow& row :
+       records_.to_write().run("SELECT token, project, role FROM stoker_members" + which, values))
+    for (TokenRecord& token : tokens)
+      if (token.id == row.at(0).value_or("") && token.role != UserRole::admin)
+        token.projects[row.at(1).value_or("")] = named_or_first<UserRole>(row.at(2));
+  for (TokenRecord& token : tokens) {
+    if (token.role == UserRole::admin) continue;
+    token.role = UserRole::viewer;
+    for (const auto& [project, role] : token.projects) token.role = std::max(token.role, role);
+  }
 }
 
 std::vector<TokenRecord> TokenStore::all() {
@@ -117,6 +183,7 @@ std::vector<TokenRecord> TokenStore::all() {
   for (const WrittenRow& row : records_.to_write().run(
            fmt::format("SELECT {} FROM stoker_tokens ORDER BY created, id", token_columns)))
     tokens.push_back(token_in(row));
+  add_memberships(tokens);
   return tokens;
 }
 
@@ -144,24 +211,23 @@ void TokenStore::revoke(const std::string& id) {
   all.commit();
 }
 
-std::optional<TokenRecord> TokenStore::find(const std::string& token) {
+std::optional<TokenRecord> TokenStore::find_good(const std::string& column, const std::string& value) {
   const auto held = records_.hold();
   const auto rows = records_.to_write().run(
-      fmt::format("SELECT {} FROM stoker_tokens WHERE hash = $1", token_columns), {hash_of_secret(token)});
+      fmt::format("SELECT {} FROM stoker_tokens WHERE {} = $1", token_columns, column), {value});
   if (rows.empty()) return std::nullopt;
-  TokenRecord found = token_in(rows.front());
-  if (!is_good(found)) return std::nullopt;
-  return found;
+  std::vector<TokenRecord> found{token_in(rows.front())};
+  if (!is_good(found.front())) return std::nullopt;
+  add_memberships(found);
+  return std::move(found.front());
+}
+
+std::optional<TokenRecord> TokenStore::find(const std::string& token) {
+  return find_good("hash", hash_of_secret(token));
 }
 
 std::optional<TokenRecord> TokenStore::find_by_id(const std::string& id) {
-  const auto held = records_.hold();
-  const auto rows =
-      records_.to_write().run(fmt::format("SELECT {} FROM stoker_tokens WHERE id = $1", token_columns), {id});
-  if (rows.empty()) return std::nullopt;
-  TokenRecord found = token_in(rows.front());
-  if (!is_good(found)) return std::nullopt;
-  return found;
+  return find_good("id", id);
 }
 
 void TokenStore::add_session(const SessionRecord& session) {

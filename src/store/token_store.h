@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,7 +12,8 @@
 
 namespace stoker {
 
-// What somebody with a token may do: look; also start, stop and change things; also see to tokens.
+// What somebody with a token may do in a project: look; also start, stop and change things. An admin may do
+// that in all projects, and sees to tokens.
 enum class UserRole { viewer, user, admin };
 
 }  // namespace stoker
@@ -25,7 +27,8 @@ namespace stoker {
 struct TokenRecord {
   std::string id;
   std::string name;
-  UserRole role = UserRole::user;
+  UserRole role = UserRole::user;            // admin: in all projects; else the highest of `projects`
+  std::map<std::string, UserRole> projects;  // its roles, by the ids of the projects; none of an admin
   std::string hash;  // SHA-256: a token has 256 random bits, which nobody guesses from it
   std::string created;
   std::string expires;  // empty: never
@@ -50,7 +53,13 @@ class TokenStore {
 
   // Returns the token, which cannot be had again. Refuses a name that cannot be shown, and one that a good
   // token has: by its name alone nobody could tell which is meant.
-  std::string create(const std::string& name, UserRole role, const std::string& expires = "");
+  // An admin has all projects. Anybody else has the roles of `projects`; without any, `role` in `default`.
+  using Memberships = std::map<std::string, UserRole>;  // viewer or user, by the ids of projects
+  std::string create(const std::string& name, UserRole role, const std::string& expires = "",
+                     Memberships projects = {});
+  // By the id of a token that is no admin's. Refuses a token or a project that is not there.
+  void grant(const std::string& id, const std::string& project, UserRole role);
+  bool withdraw(const std::string& id, const std::string& project);  // false: it was no member
   std::vector<TokenRecord> all();
   // By id or name. Sessions that were opened with it end too. Refuses one that is not there, and a name that
   // several good ones have, as earlier versions allowed.
@@ -67,6 +76,9 @@ class TokenStore {
   void remove_expired_sessions();
 
  private:
+  void add_memberships(std::vector<TokenRecord>& tokens);
+  std::optional<TokenRecord> find_good(const std::string& column, const std::string& value);
+
   Records& records_;
 };
 

@@ -363,6 +363,7 @@ TEST(HumanNumber, HasOneStyleForAllSizes) {
   EXPECT_EQ(human_number(0.071234567), "0.0712346");
   EXPECT_EQ(human_number(999.9999), "1,000");
   EXPECT_EQ(human_number(std::nan("")), "nan");
+  EXPECT_EQ(human_number(-std::nan("")), "nan");
 }
 
 }  // namespace

@@ -44,12 +44,12 @@ class Service:
         if body is not None:
             request.data = json.dumps(body).encode()
             request.add_header("Content-Type", "application/json")
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=3600) as answer:
             return answer.read().decode()
 
     def end(self):
         self.process.send_signal(signal.SIGTERM)
-        self.process.wait(60)
+        self.process.wait(3600)
         # Processes of jobs outlive the service, but not this check.
         for lock in self.data.glob("jobs/*/lock"):
             text = lock.read_text().strip()
@@ -66,7 +66,7 @@ def finished_job(service):
     example = api["paths"]["/api/training/jobs"]["post"]["requestBody"]["content"]["application/json"]["example"]
     example["config"]["epochs"] = 1
     job = json.loads(service.ask("/api/training/jobs", example))
-    until = time.monotonic() + 300
+    until = time.monotonic() + 3600
     while job["state"] not in ("completed", "failed"):
         if time.monotonic() > until:
             sys.exit(f"the job is still {job['state']}")
@@ -96,7 +96,7 @@ def map_path_parameters(context, path_parameters):
         "--header", f"Authorization: Bearer {service.token}",
         "--checks", ",".join(CHECKS), "--phases", "examples,coverage,fuzzing",
         "--max-examples", str(options.examples), "--seed", str(options.seed),
-        "--request-timeout", "90", "--continue-on-failure", "--no-color", "--suppress-health-check", "all"]
+        "--request-timeout", "3600", "--continue-on-failure", "--no-color", "--suppress-health-check", "all"]
     if options.seconds:
         command += ["--max-time", str(options.seconds)]
     environment = {**os.environ, "SCHEMATHESIS_HOOKS": "hooks", "PYTHONPATH": str(folder),

@@ -247,7 +247,9 @@ TEST_F(ServiceDocuments, RunAsJobsThatRememberThem) {
   const json finished = service_->wait_for_job(whole, {"completed", "failed"});
   EXPECT_EQ(finished["document_version"], 2);
   EXPECT_EQ(finished["summary"]["trainings"][0]["epochs"], 3);
-  const json listed = service_->get("/api/training/jobs?document=" + id).json();
+  const json listed =
+      service_->get("/api/training/jobs?document=" + id + "&project=" + job["project"].get<std::string>())
+          .json();
   EXPECT_EQ(listed["total"], 2);
   EXPECT_EQ(listed["jobs"][0]["document_id"], id);
   EXPECT_EQ(listed["jobs"][0]["document_version"], 2);

@@ -8,9 +8,13 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/files.h"
+#include "base/project_scope.h"
 #include "store/both_stores.h"
 #include "store/dataset_store.h"
+#include "store/document_store.h"
 #include "store/job_store.h"
+#include "store/model_store.h"
 #include "store/token_store.h"
 
 namespace stoker::test {
@@ -44,7 +48,7 @@ TEST_P(RecordsOfBoth, OfEarlierVersionsAreBroughtUpToDateAndKept) {
     for (const char* table :
          {"stoker_datasets", "stoker_schema", "stoker_jobs", "stoker_job_events", "stoker_tokens",
           "stoker_sessions", "stoker_projects", "stoker_documents", "stoker_document_versions",
-          "stoker_models", "stoker_deployments", "stoker_service"})
+          "stoker_models", "stoker_deployments", "stoker_service", "stoker_members"})
       database->run(std::string("DROP TABLE IF EXISTS ") + table);
     write_version(version);
     EXPECT_EQ(DatasetStore().find("houses").rows, 506) << version;
@@ -53,6 +57,60 @@ TEST_P(RecordsOfBoth, OfEarlierVersionsAreBroughtUpToDateAndKept) {
     EXPECT_TRUE(TokenStore(records).all().empty()) << version;
     EXPECT_EQ(database->run("SELECT count(*) FROM stoker_schema").at(0).at(0), "1");
   }
+}
+
+// Written by the last version without a boundary between projects: a service with a dataset, a job, a
+// deployed model, a project with a document, and tokens of every role.
+void write_store_without_boundary(database::WritableDatabase& database) {
+  const std::string all = read_file(EARLIER_STORES "/2026-11-19.sql", std::size_t{1} << 20);
+  for (std::size_t begin = 0; begin < all.size();) {
+    const std::size_t end = all.find(";\n", begin);
+    database.run(all.substr(begin, end - begin));
+    begin = end + 2;
+  }
+}
+
+TEST_P(RecordsOfBoth, WithoutBoundaryMoveToTheProjectDefault) {
+  write_store_without_boundary(*plain());
+  Records records;
+  constexpr const char* job = "732942af-c81b-40e6-81ab-12e92eec7216";
+  constexpr const char* model = "030cbe1e-ca37-4bcd-890c-55ecbe540d83";
+  constexpr const char* houses = "81d04615-4485-401b-93f9-f5624aab8498";
+  {
+    const ProjectScope scope(default_project);
+    EXPECT_EQ(DatasetStore().find("houses").rows, 60);
+    EXPECT_EQ(DatasetStore().all().records.size(), 2);
+    const auto found = JobStore(records).find(job);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->project, default_project);
+    EXPECT_EQ(found->state, JobState::completed);
+    EXPECT_EQ(JobStore(records).events(job, 0, 10).size(), 4);
+    EXPECT_EQ(ModelStore(records).find(model)->name, "small");
+    EXPECT_EQ(ModelStore(records).names_of(model), std::vector<std::string>{"best"});
+    EXPECT_TRUE(DocumentStore(records).list(default_project, {}).empty());
+  }
+  const auto projects = DocumentStore(records).projects();
+  ASSERT_EQ(projects.size(), 2);
+  EXPECT_EQ(projects[0].id, default_project);
+  EXPECT_FALSE(projects[0].created.empty());
+  EXPECT_EQ(projects[1].id, houses);
+  {
+    const ProjectScope scope(houses);
+    EXPECT_EQ(DocumentStore(records).list(houses, {}).at(0).name, "prices");
+    EXPECT_FALSE(DatasetStore().has("houses"));
+    EXPECT_FALSE(JobStore(records).find(job));
+  }
+  TokenStore tokens(records);
+  const auto anna = tokens.find("stk_f9176adb011150250342c9ebb7b7cf07c779244209e6c482766364893cb944fb");
+  ASSERT_TRUE(anna);
+  EXPECT_EQ(anna->projects,
+            (TokenStore::Memberships{{default_project, UserRole::user}, {houses, UserRole::user}}));
+  const auto vera = tokens.find("stk_4ba625a9729c11e77d43c5e7792c7ea177e9428889c554a0cacd169b12b32d3e");
+  ASSERT_TRUE(vera);
+  EXPECT_EQ(vera->projects,
+            (TokenStore::Memberships{{default_project, UserRole::viewer}, {houses, UserRole::viewer}}));
+  for (const TokenRecord& token : tokens.all())
+    EXPECT_EQ(token.projects.empty(), token.role == UserRole::admin) << token.name;
 }
 
 TEST_P(RecordsOfBoth, OfANewerVersionAreRefusedAndLeftAlone) {

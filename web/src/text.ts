@@ -8,6 +8,8 @@ export const text = {
     light: 'Light theme',
     dark: 'Dark theme',
     signOut: 'Sign out',
+    project: 'Project',
+    noProject: 'No project',
     signedInAs: (name: string, role: string) => `${name}, ${role}`,
     offline: 'The service does not answer. What you have here is kept in this browser; it goes on as soon as the service is back.',
     notFound: 'There is no such page.',
@@ -267,7 +269,6 @@ export const text = {
     openJob: 'Open the job',
   },
   documents: {
-    firstProject: 'My documents',
     untitled: 'untitled',
     copyOf: (name: string) => `${name} (copy)`,
     upgraded: 'This document was in an earlier form; saving writes it in today’s.',

@@ -1,3 +1,4 @@
+import { inProject } from '../app/project';
 import { useSession, type Session } from '../app/session';
 import { text } from '../text';
 
@@ -81,7 +82,7 @@ export async function ask(method: string, path: string, asking: Asking = {}): Pr
   }
   let answer: Response;
   try {
-    answer = await fetch(path, { method, headers, body, cache: 'no-store', ...(asking.signal ? { signal: asking.signal } : {}) });
+    answer = await fetch(inProject(path), { method, headers, body, cache: 'no-store', ...(asking.signal ? { signal: asking.signal } : {}) });
   } catch (error) {
     if (asking.signal?.aborted) throw error;
     serviceIsGone();

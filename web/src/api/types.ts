@@ -127,11 +127,6 @@ export interface Job {
   document?: unknown;
 }
 
-export interface Project {
-  id: string;
-  name: string;
-}
-
 export interface SavedDocument {
   id: string;
   project: string;

@@ -1,3 +1,4 @@
+import { inProject } from '../app/project';
 import { useSession } from '../app/session';
 import { text } from '../text';
 import { ApiError, sessionEnded } from './client';
@@ -6,7 +7,7 @@ import { ApiError, sessionEnded } from './client';
 export function upload<Answer>(path: string, file: Blob, type: string, onProgress: (share: number) => void): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    request.open('POST', path);
+    request.open('POST', inProject(path));
     request.setRequestHeader('Content-Type', type);
     const csrf = useSession.getState().session?.csrf_token;
     if (csrf) request.setRequestHeader('X-CSRF-Token', csrf);

@@ -5,6 +5,7 @@ import { Button } from '../ui/Button';
 import './app.css';
 import { matchPath, Link, useAddress } from './router';
 import { hrefOf, routeOf, routes, sections, type Section } from './routes';
+import { ProjectChoice } from './ProjectChoice';
 import { useSession } from './session';
 import { SignIn } from './SignIn';
 import { useTheme } from './theme';
@@ -36,6 +37,7 @@ function Head({ section }: { section: Section | null }) {
         ))}
       </nav>
       <div id={headPlace} className="head-place" />
+      <ProjectChoice />
       <Button kind="quiet" aria-label={other} title={other} onClick={toggle}>{theme === 'dark' ? '☀' : '☾'}</Button>
       <Button kind="quiet" aria-label={text.app.signOut} title={session ? `${text.app.signOut} (${text.app.signedInAs(session.name, session.role)})` : text.app.signOut} onClick={() => void signOut()}><SignOutMark /></Button>
     </header>

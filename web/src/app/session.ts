@@ -1,8 +1,10 @@
 import { create } from 'zustand';
+import { takeProjectsOf, useProject, type ProjectOfSession } from './project';
 
 export interface Session {
   name: string;
-  role: 'viewer' | 'user' | 'admin';
+  role: 'viewer' | 'user' | 'admin'; // the highest of those in its projects
+  projects: ProjectOfSession[];
   csrf_token?: string;
 }
 
@@ -15,4 +17,12 @@ interface SessionState {
 
 export const useSession = create<SessionState>(() => ({ standing: 'unknown', session: null, isOffline: false }));
 
-export const mayChange = (session: Session | null) => session !== null && session.role !== 'viewer';
+useSession.subscribe((now, before) => {
+  if (now.session !== before.session) takeProjectsOf(now.session);
+});
+
+// In the project that one works in.
+export function mayChange(session: Session | null): boolean {
+  const role = useProject.getState().project?.role;
+  return session !== null && role !== undefined && role !== 'viewer';
+}

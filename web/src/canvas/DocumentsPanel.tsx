@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { sentenceOf } from '../api/client';
-import type { DocumentVersion, Project, SavedDocument } from '../api/types';
+import type { DocumentVersion, SavedDocument } from '../api/types';
 import { Link } from '../app/router';
 import { writeText } from '../core/document_text';
 import { text } from '../text';
@@ -8,12 +8,7 @@ import { shared } from '../text/shared';
 import { Button } from '../ui/Button';
 import { currentText, say, tree, useCanvas } from './canvas_store';
 import { examples } from './examples';
-import { download, listDocuments, listProjects, listVersions, openFile, openVersion, removeDocument, startNew } from './saving';
-
-interface Shelf {
-  project: Project;
-  documents: SavedDocument[];
-}
+import { download, listDocuments, listVersions, openFile, openVersion, removeDocument, startNew } from './saving';
 
 function Versions({ id, version }: { id: string; version: number }) {
   const [versions, setVersions] = useState<DocumentVersion[]>([]);
@@ -35,14 +30,13 @@ function Versions({ id, version }: { id: string; version: number }) {
 
 export function DocumentsPanel() {
   const { id, version } = useCanvas();
-  const [shelves, setShelves] = useState<Shelf[]>([]);
+  const [documents, setDocuments] = useState<SavedDocument[]>([]);
   const [asked, setAsked] = useState(''); // the document whose deletion is asked about
   const file = useRef<HTMLInputElement>(null);
 
   const look = useCallback(async () => {
     try {
-      const projects = await listProjects();
-      setShelves(await Promise.all(projects.map(async (project) => ({ project, documents: await listDocuments(project.id) }))));
+      setDocuments(await listDocuments());
     } catch (error) {
       say(sentenceOf(error), true);
     }
@@ -65,25 +59,20 @@ export function DocumentsPanel() {
       {id && <Versions id={id} version={version} />}
       <section className="palette-group">
         <h2>{text.documents.saved}</h2>
-        {shelves.every((shelf) => shelf.documents.length === 0) && <p className="secondary">{text.documents.none}</p>}
-        {shelves.map(({ project, documents }) => (
-          <div key={project.id}>
-            {shelves.length > 1 && documents.length > 0 && <h3>{project.name}</h3>}
-            {documents.map((each) => (
-              <div key={each.id} className="row shelf-row">
-                <Link className={`grow shelf-link ${each.id === id ? 'on' : ''}`} href={`/documents/${each.id}`} title={each.name}>{each.name}</Link>
-                {asked !== each.id && <Button kind="quiet" aria-label={text.documents.remove(each.name)} title={text.documents.remove(each.name)} onClick={() => setAsked(each.id)}>✕</Button>}
-                {asked === each.id && (
-                  <div className="confirm" role="group" aria-label={text.documents.remove(each.name)}>
-                    <p>{text.documents.removeAll}</p>
-                    <div className="row wrap">
-                      <Button kind="danger" autoFocus onClick={() => { setAsked(''); void removeDocument(each.id).then(look); }}>{text.documents.removeIt}</Button>
-                      <Button onClick={() => setAsked('')}>{shared.keep}</Button>
-                    </div>
-                  </div>
-                )}
+        {documents.length === 0 && <p className="secondary">{text.documents.none}</p>}
+        {documents.map((each) => (
+          <div key={each.id} className="row shelf-row">
+            <Link className={`grow shelf-link ${each.id === id ? 'on' : ''}`} href={`/documents/${each.id}`} title={each.name}>{each.name}</Link>
+            {asked !== each.id && <Button kind="quiet" aria-label={text.documents.remove(each.name)} title={text.documents.remove(each.name)} onClick={() => setAsked(each.id)}>✕</Button>}
+            {asked === each.id && (
+              <div className="confirm" role="group" aria-label={text.documents.remove(each.name)}>
+                <p>{text.documents.removeAll}</p>
+                <div className="row wrap">
+                  <Button kind="danger" autoFocus onClick={() => { setAsked(''); void removeDocument(each.id).then(look); }}>{text.documents.removeIt}</Button>
+                  <Button onClick={() => setAsked('')}>{shared.keep}</Button>
+                </div>
               </div>
-            ))}
+            )}
           </div>
         ))}
       </section>

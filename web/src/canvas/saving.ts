@@ -1,5 +1,6 @@
 import { ApiError, askJson, get, patch, post, sentenceOf } from '../api/client';
-import type { DocumentVersion, Project, SavedDocument } from '../api/types';
+import type { DocumentVersion, SavedDocument } from '../api/types';
+import { enterProject, useProject } from '../app/project';
 import { navigate } from '../app/router';
 import { cardIds, nameOf, renameDocument, type Tree } from '../core/document';
 import { isOfCuvis, readText } from '../core/document_text';
@@ -19,21 +20,14 @@ export function keepWhatIsTyped() {
   if (!keepDraft(draftName(), { content: currentText(), origin, version, project, time: Date.now() })) say(text.documents.noRoom, true);
 }
 
-export async function listProjects(): Promise<Project[]> {
-  return (await get<{ projects: Project[] }>('/api/projects')).projects;
-}
-
-export async function listDocuments(project: string): Promise<SavedDocument[]> {
-  return (await get<{ documents: SavedDocument[] }>(`/api/projects/${project}/documents?limit=200`)).documents;
+// Of the project that one works in.
+export async function listDocuments(): Promise<SavedDocument[]> {
+  const { project } = useProject.getState();
+  return project ? (await get<{ documents: SavedDocument[] }>(`/api/projects/${project.id}/documents?limit=200`)).documents : [];
 }
 
 export async function listVersions(id: string): Promise<DocumentVersion[]> {
   return (await get<{ versions: DocumentVersion[] }>(`/api/documents/${id}/versions`)).versions;
-}
-
-async function ownProject(): Promise<string> {
-  const projects = await listProjects();
-  return (projects[0] ?? (await post<Project>('/api/projects', { name: text.documents.firstProject }))).id;
 }
 
 async function upgradeOf(content: string): Promise<{ upgraded?: string; upgradeNotes?: string[] }> {
@@ -45,6 +39,7 @@ async function upgradeOf(content: string): Promise<{ upgraded?: string; upgradeN
 // The document of that id with what was typed on top of it in this browser.
 export async function openDocument(id: string) {
   const [saved, draft] = await Promise.all([get<SavedDocument>(`/api/documents/${id}`), findDraft(id)]);
+  enterProject(saved.project);
   const content = saved.content ?? '';
   if (!draft) return open({ content, id, project: saved.project, version: saved.version, ...(await upgradeOf(content)) });
   open({ content: draft.origin, id, project: saved.project, version: draft.version, draft: draft.content, ...(await upgradeOf(draft.origin)) });
@@ -105,7 +100,7 @@ export async function openVersion(id: string, version: number) {
 }
 
 async function saveNew(content: string): Promise<SavedDocument> {
-  const project = useCanvas.getState().project || (await ownProject());
+  const project = useProject.getState().project?.id ?? '';
   const name = nameOf(tree()).trim() || text.documents.untitled;
   return post<SavedDocument>(`/api/projects/${project}/documents`, { name, content });
 }
