@@ -168,6 +168,8 @@ std::vector<std::string> hidden_parts_of(const std::string& value) {
   add(passwords_in(value));
   if (is_address_value(value)) {
     add(query_values_in(value));
+    const std::size_t path = value.find('/', value.find("://") + 3);
+    if (path != std::string::npos) add(telling_parts_of(value.substr(path)));
   } else {
     add(telling_parts_of(value));
   }

@@ -372,6 +372,10 @@ Table ConfinedReader::handed_over() const {
   }
   std::error_code ignored;
   fs::remove(file, ignored);
+  // A server may repeat what it was sent. Names of columns would be in every record of the dataset.
+  for (const std::string& name : table.column_names())
+    if (without_hidden_values(name) != name)
+      refuse("'{}' names a column by the value of a variable, which nobody may see", description_);
   return table;
 }
 
