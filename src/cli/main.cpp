@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "base/crash_message.h"
+#include "base/own_environment.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
@@ -124,6 +125,7 @@ int act_or_complain(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace stoker;
+  hide_own_environment();
   cli::end_in_order_without_memory();
   cli::fill_standard_descriptors();
   cli::ignore_signals_of_writing();

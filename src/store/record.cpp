@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/hidden_values.h"
 #include "base/text.h"
 #include "config/value.h"
 #include "store/record_line.h"
@@ -436,7 +437,7 @@ void write_record(const RunPaths& paths, const RunRecord& record) {
   if (record.status == RunStatus::running) stamped.process = this_process();
   // A message may quote a file that is not UTF-8; the record must be.
   const std::string text = stamped.to_json().dump(2, ' ', false, json::error_handler_t::replace);
-  write_file(paths.record(), text + "\n");
+  write_file(paths.record(), json_without_hidden_values(text) + "\n");
 }
 
 RunRecord read_record(const RunPaths& paths, Read read) {

@@ -276,6 +276,15 @@ TEST(ServiceAudit, TellsWhoDidWhatAndNoSecret) {
   EXPECT_EQ(std::filesystem::status(file).permissions() & others, std::filesystem::perms::none);
 }
 
+TEST(ServiceStore, VariableThatIsNotSetIsRejected) {
+  const Workplace place;
+  const Finished finished =
+      place.stoker({"serve", "--port", "0", "--store", "${STOKER_STORE_THAT_IS_NOT_SET}"});
+  EXPECT_EQ(finished.code, 2);
+  EXPECT_THAT(finished.errors, HasSubstr("STOKER_STORE_THAT_IS_NOT_SET, which is not set"));
+  EXPECT_FALSE(std::filesystem::exists(place.folder() / "${STOKER_STORE_THAT_IS_NOT_SET}"));
+}
+
 TEST(ServiceStore, IsNotTakenWithAPasswordThatEverybodyCouldRead) {
   const Workplace place;
   const Finished finished = place.stoker({"serve", "--store", "postgresql://anna:hush@localhost/jobs"});
