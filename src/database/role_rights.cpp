@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "database/postgres_connection.h"
 
 namespace stoker::database {
 namespace {
@@ -33,14 +32,14 @@ bool reads_with_plain_roles_only() {
   return value != nullptr && std::string_view(value) == "1";
 }
 
-void refuse_privileged_role(PostgresConnection& connection) {
+void refuse_privileged_role(const FirstAnswer& first_answer_to) {
   for (const char* const question : {privileged_roles, privileged_functions}) {
-    const auto rows = connection.rows_of(question);
-    if (!rows.empty())
+    const std::optional<std::string> right = first_answer_to(question);
+    if (right)
       refuse(
           "the PostgreSQL role of this address is {}, so queries of clients could read files of the database "
           "server; use a role that can only read the tables it is for",
-          rows.front().at(0).value_or("privileged"));
+          *right);
   }
 }
 

@@ -18,6 +18,7 @@
 #include "predict/certainty.h"
 #include "predict/cube_scores.h"
 #include "predict/naive_predictions.h"
+#include "predict/over_time.h"
 #include "predict/positions.h"
 #include "predict/predictions.h"
 
@@ -284,6 +285,8 @@ void evaluate_numbers(const Model& model, const Table& table, const Notes& notes
     evaluation.by_step = measured_steps(actual, predicted, steps, wanted);
   }
   evaluation.charts.emplace_back(PredictedAgainstActual{even_sample(actual), even_sample(predicted)});
+  if (auto over_time = predicted_over_time(table, actual, predicted, steps))
+    evaluation.charts.emplace_back(std::move(*over_time));
   if (!judged) return;
   add_certainty(rows, wanted, drawn_at_once(table, model.preparation.steps()), evaluation);
   add_baselines_of_numbers(model, table, actual, predicted, wanted, evaluation);
