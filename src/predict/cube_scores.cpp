@@ -21,6 +21,7 @@
 #include "model/family.h"
 #include "model/nodes/node_network.h"
 #include "predict/cubes_to_measure.h"
+#include "predict/pixel_skill.h"
 
 namespace stoker {
 namespace {
@@ -281,6 +282,7 @@ class CubeMeasure {
   }
 
   const std::vector<MeasuredCube>& measured() const { return cubes_; }
+  const std::vector<MeasuredCube>& measured_pixels() const { return counted_; }  // without those left out
   bool has_masks() const { return has_masks_; }
   const Array& scores() const { return scores_; }  // of all, once they were told
   const Array& targets() const { return targets_; }
@@ -443,6 +445,7 @@ Evaluation evaluate_cubes(const Model& model, const Table& table, CubeFindings* 
   evaluation.rows = table.rows();
   evaluation.cubes_measured = which_cubes(table);
   measure.tell(evaluation);
+  if (measure.has_masks()) add_pixel_baseline(measure.measured_pixels(), evaluation);
   if (findings == nullptr) return evaluation;
   findings->cubes = table.rows();
   findings->shown = cubes_to_show(table, measure.measured());

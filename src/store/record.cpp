@@ -203,6 +203,9 @@ RunRecord::Training training_from(const RecordPart& part) {
   if (part.has("walk_forward"))
     training.walk_forward =
         walk_forward_from(RecordPart(part.at("walk_forward"), [&] { return part.place_of("walk_forward"); }));
+  if (part.has("experts"))
+    training.experts =
+        expert_use_from(RecordPart(part.at("experts"), [&] { return part.place_of("experts"); }));
   training.stages = stages_from(part);
   training.target = part.text("target");
   training.task = part.text("task");
@@ -311,6 +314,7 @@ json RunRecord::Training::to_json() const {
                            {"seconds", checkpoints.seconds},
                            {"last_seconds", checkpoints.last_seconds}};
   if (!out_of_fold.metrics.empty()) line["out_of_fold"] = result_json(out_of_fold);
+  if (experts) line["experts"] = stoker::to_json(*experts);
   if (!walk_forward.folds.empty()) line["walk_forward"] = stoker::to_json(walk_forward);
   if (!stages.empty()) line["stages"] = stoker::to_json(stages);
   if (!target.empty()) {
