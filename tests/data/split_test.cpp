@@ -66,7 +66,9 @@ TEST(Split, IdsThatCannotBeTakenAreRejected) {
   config.test_ids = {2};
   config.group_column = "owner";
   EXPECT_THAT(problem_of(config), HasSubstr("leave out"));
-  EXPECT_THAT(problem_of(SplitConfig{.test_ids = {1}}), HasSubstr("train_ids are not"));
+  SplitConfig tests_alone;
+  tests_alone.test_ids = {1};
+  EXPECT_THAT(problem_of(tests_alone), HasSubstr("train_ids are not"));
 }
 
 TEST(Split, DependsOnTheSeedAlone) {

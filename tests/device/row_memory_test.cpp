@@ -20,7 +20,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr std::size_t mebibyte = std::size_t{1} << 20U;
+constexpr std::size_t row_mebibyte = std::size_t{1} << 20U;
 
 // The memory of the host as small as a test makes it.
 class LimitOfMemory {
@@ -39,21 +39,21 @@ class LimitOfMemory {
 
 TEST(RowMemory, LiesInAFileBeyondHalfOfWhatTheHostHas) {
   const LimitOfMemory limit("8388608");
-  EXPECT_EQ(memory_for_all_rows(), 4 * mebibyte);
-  const auto first = memory_for_rows(3 * mebibyte);
-  const auto second = memory_for_rows(3 * mebibyte);
+  EXPECT_EQ(memory_for_all_rows(), 4 * row_mebibyte);
+  const auto first = memory_for_rows(3 * row_mebibyte);
+  const auto second = memory_for_rows(3 * row_mebibyte);
   EXPECT_FALSE(lies_in_file(first.get()));
   EXPECT_TRUE(lies_in_file(second.get()));
-  const auto third = memory_for_rows(mebibyte);
+  const auto third = memory_for_rows(row_mebibyte);
   EXPECT_FALSE(lies_in_file(third.get())) << "there is room for a smaller one";
 }
 
 TEST(RowMemory, HasRoomAgainForWhatWasGivenBack) {
   const LimitOfMemory limit("8388608");
-  auto first = memory_for_rows(3 * mebibyte);
-  EXPECT_TRUE(lies_in_file(memory_for_rows(3 * mebibyte).get()));
+  auto first = memory_for_rows(3 * row_mebibyte);
+  EXPECT_TRUE(lies_in_file(memory_for_rows(3 * row_mebibyte).get()));
   first.reset();
-  EXPECT_FALSE(lies_in_file(memory_for_rows(3 * mebibyte).get()));
+  EXPECT_FALSE(lies_in_file(memory_for_rows(3 * row_mebibyte).get()));
 }
 
 TEST(RowMemory, KeepsWhatIsWrittenIntoAFile) {
@@ -72,7 +72,7 @@ TEST(RowMemory, LeavesNothingInItsFolder) {
   const TemporaryFolder folder;
   keep_rows_in(folder.path() / "not" / "there yet");
   const LimitOfMemory limit("1048576");
-  const auto block = memory_for_rows(2 * mebibyte);
+  const auto block = memory_for_rows(2 * row_mebibyte);
   EXPECT_TRUE(lies_in_file(block.get()));
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
   keep_rows_in({});
@@ -84,7 +84,7 @@ TEST(RowMemory, SaysWhatToDoWhereTheDiskHasNoRoom) {
   const auto before = std::signal(SIGXFSZ, SIG_IGN);
   rlimit usual{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &usual), 0);
-  const rlimit small{mebibyte, usual.rlim_max};
+  const rlimit small{row_mebibyte, usual.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
   std::string message;
   try {
@@ -116,7 +116,7 @@ TEST(RowMemory, RefusesALimitThatIsNoNumberOrLeavesNothing) {
 }
 
 TEST(FreeHostMemory, IsSomeOfThisMachine) {
-  EXPECT_GT(free_host_memory(), mebibyte);
+  EXPECT_GT(free_host_memory(), row_mebibyte);
 }
 
 }  // namespace

@@ -95,6 +95,46 @@ TEST(MovingLevel, ANetworkFollowsItBeyondTheTraining) {
   EXPECT_LT(relative, mean_error(RelativeTo::none));
 }
 
+Table noisy_sine(int rows) {
+  const RandomKey key = random_key(12, Purpose::sample, 0);
+  std::string csv = "x\n";
+  for (int i = 0; i < rows; ++i)
+    csv += fmt::format("{}\n", std::sin(0.125 * i) + 0.1 * normal(key, static_cast<std::uint32_t>(i)));
+  WindowsConfig config;
+  config.length = 16;
+  config.horizon = 1;
+  config.target_column = "x";
+  config.layout = WindowLayout::columns;
+  return frame_series(test::table_from_csv(csv), config, FramedRows::to_learn, no_notes());
+}
+
+FitResult fitted_by_auto(const Table& training, test::RecordingListener& listener) {
+  ModelSpec spec = test::small_network();
+  spec.training.epochs = 40;
+  FitRequest request{training, spec, {}, {}, {}, false};
+  request.preparation.target_column = "x";
+  request.preparation.relative_to = RelativeTo::automatic;
+  request.config.device = "cpu";
+  return fit(request, listener, {});
+}
+
+// The last value of a sine is near the next one, but its noise is added to every answer.
+TEST(MovingLevel, AutoLeavesASineAsItIs) {
+  const Table table = noisy_sine(1'200);
+  test::RecordingListener listener;
+  const FitResult result = fitted_by_auto(part(table, 0, 1'000), listener);
+  EXPECT_FALSE(result.model.preparation.is_relative());
+  EXPECT_THAT(listener.infos, testing::Contains(testing::HasSubstr("relative_to: none was chosen for 'x'")));
+}
+
+TEST(MovingLevel, AutoFollowsAWalk) {
+  const Table table = walk(600, even);
+  test::RecordingListener listener;
+  const FitResult result = fitted_by_auto(part(table, 0, 500), listener);
+  EXPECT_TRUE(result.model.preparation.is_relative());
+  EXPECT_THAT(listener.infos, testing::Contains(testing::HasSubstr("relative_to: last was chosen for 'x'")));
+}
+
 // With errors of the first 500 windows as those of rows that were held back.
 Model with_held_back(const Table& table) {
   Model model = fitted(part(table, 0, 300), test::spec_of("linear_regression"), RelativeTo::last);
