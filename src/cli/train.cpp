@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "cli/chosen_settings.h"
 #include "cli/class_weights_flag.h"
 #include "cli/command.h"
 #include "cli/execute.h"
@@ -102,7 +103,7 @@ bool reads_windows(const std::string& model) {
 void add_setting_flags(CLI::App& app, TrainCommand& command) {
   const auto add = [&app](const char* heading, const config::Fields& fields, config::Value& into) {
     app.option_defaults()->group(heading);
-    config::add_flags(app, fields, into);
+    config::add_flags(app, with_choices_as_defaults(fields), into);
   };
   add_series_flags(app, command.series);
   add("Settings of the network", settings_of("model_define_gpu", {"model_type"}), command.network);
@@ -302,26 +303,27 @@ double training_share(const config::Value& split) {
   return SplitConfig{}.train_ratio;
 }
 
-void recommend(TrainCommand& command, const LookedAtTable& table) {
+void recommend(TrainCommand& command, const LookedAtTable& table, bool is_known) {
   if (!is_network(command.model)) return;
   TableShape shape = table.shape;
   const double share = trains_on_all(command) ? 1 : training_share(command.split);
   const bool takes_given = share < 1 && table.training_rows && command.split.find("test_rows") == nullptr;
   shape.rows =
       takes_given ? *table.training_rows : static_cast<std::int64_t>(static_cast<double>(shape.rows) * share);
-  NetworkSettings settings =
-      recommended_settings(family_named(command.model), shape, {command.network, command.train});
+  const NetworkSettings given{command.network, command.train};
+  NetworkSettings settings = recommended_settings(family_named(command.model), shape, given);
+  if (!command.show.quiet)
+    for (const std::string& line : lines_about_choices(shape, is_known, given, settings)) tell(line);
   command.network = std::move(settings.model);
   command.train = std::move(settings.train);
 }
 
 Document build_document(TrainCommand command) {
-  const LookedAtTable table =
-      look_at_table(source_named(command.data, command.load), command.target, command.train,
-                    is_network(command.model) ? Look::at_all_rows : Look::at_first_rows,
-                    windows_config(command.windows))
-          .value_or(LookedAtTable{assumed_shape(command), {}});
-  recommend(command, table);
+  const std::optional<LookedAtTable> seen = look_at_table(
+      source_named(command.data, command.load), command.target, command.train,
+      is_network(command.model) ? Look::at_all_rows : Look::at_first_rows, windows_config(command.windows));
+  const LookedAtTable table = seen.value_or(LookedAtTable{assumed_shape(command), {}});
+  recommend(command, table, seen.has_value());
   config::Value cards;
   cards.set("load", load_card(command.data, command.load));
   add_series_cards(command, cards);

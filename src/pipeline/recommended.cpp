@@ -1,16 +1,43 @@
 #include "pipeline/recommended.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <string>
 
+#include <fmt/format.h>
+
+#include "base/text.h"
 #include "config/described.h"
 
 namespace stoker {
 namespace {
 
 using config::Value;
+
+constexpr std::array<std::string_view, 22> chosen_settings{"hidden_layers",
+                                                           "activation",
+                                                           "dropout",
+                                                           "number_embedding",
+                                                           "moments",
+                                                           "hidden_size",
+                                                           "layers",
+                                                           "feed_forward",
+                                                           "batch_size",
+                                                           "epochs",
+                                                           "optimizer",
+                                                           "learning_rate",
+                                                           "weight_decay",
+                                                           "schedule",
+                                                           "warmup_epochs",
+                                                           "validation_ratio",
+                                                           "early_stopping_patience",
+                                                           "scaling",
+                                                           "ensemble",
+                                                           "ensemble.folds",
+                                                           "ensemble.repeats",
+                                                           "ensemble.variants"};
 
 // Below, everything a network can learn is learnt by a small one.
 constexpr std::int64_t few_rows = 600;
@@ -51,7 +78,9 @@ class Recommendation {
       stop_early();
       choose_kinds_of_members();
     } else {
-      const bool is_watched = set(settings_.model, "validation_ratio", 1.0 / folds) || validates();
+      const bool holds_out = set(settings_.model, "validation_ratio", 1.0 / folds);
+      if (holds_out) explain(fmt::format("1/{} of the training rows is held out for validation", folds));
+      const bool is_watched = holds_out || validates();
       if (is_watched && !is_staged()) stop_early();
       if (embeds()) set(settings_.train, "scaling", "quantile");
     }
@@ -60,6 +89,8 @@ class Recommendation {
 
  private:
   bool is_small() const { return shape_.rows < few_rows; }
+
+  void explain(std::string reason) { settings_.reasons.push_back(std::move(reason)); }
 
   // A setting that the family does not have cannot be recommended.
   bool has_field(const char* name) const {
@@ -76,7 +107,8 @@ class Recommendation {
   void choose_network() {
     if (has_field("hidden_layers")) {
       const std::int64_t width = is_small() ? 64 : 256;
-      set(settings_.model, "hidden_layers", Value::List{Value(width), Value(width)});
+      if (set(settings_.model, "hidden_layers", Value::List{Value(width), Value(width)}) && is_small())
+        explain(fmt::format("layers are small below {} training rows", few_rows));
     }
     // Few rows of classes lie on either side of something smooth.
     if (has_field("activation") && is_small() && shape_.has_classes)
@@ -91,8 +123,10 @@ class Recommendation {
   void choose_sequence() {
     if (has_field("moments")) set(settings_.model, "moments", shape_.moments);
     if (shape_.rows >= many_windows) return;
-    if (has_field("hidden_size") && set(settings_.model, "hidden_size", is_small() ? 32 : 64))
+    if (has_field("hidden_size") && set(settings_.model, "hidden_size", is_small() ? 32 : 64)) {
       set(settings_.model, "layers", std::int64_t{has_field("kernel_size") ? 3 : 1});
+      explain(fmt::format("the network is small below {} windows", human_count(many_windows)));
+    }
     if (has_field("feed_forward")) set(settings_.model, "feed_forward", std::int64_t{128});
   }
 
@@ -112,11 +146,16 @@ class Recommendation {
   void choose_training() {
     Value& model = settings_.model;
     const auto rows = static_cast<double>(std::max<std::int64_t>(shape_.rows, 1));
-    set(model, "batch_size",
-        static_cast<std::int64_t>(
-            std::bit_floor(static_cast<std::uint64_t>(std::clamp(rows / 24, 32.0, 256.0)))));
-    set(model, "epochs",
-        static_cast<std::int64_t>(std::lround(std::clamp(9000 / std::sqrt(rows), 10.0, 200.0))));
+    const bool has_batch = set(model, "batch_size",
+                               static_cast<std::int64_t>(std::bit_floor(
+                                   static_cast<std::uint64_t>(std::clamp(rows / 24, 32.0, 256.0)))));
+    const bool has_epochs =
+        set(model, "epochs",
+            static_cast<std::int64_t>(std::lround(std::clamp(9000 / std::sqrt(rows), 10.0, 200.0))));
+    if (has_batch && has_epochs)
+      explain("more rows take larger batches and fewer epochs");
+    else if (has_batch || has_epochs)
+      explain(has_batch ? "more rows take larger batches" : "more rows take fewer epochs");
     if (set(model, "optimizer", "adamw")) {
       set(model, "learning_rate", shape_.has_classes ? 0.001 : 0.002);
       set(model, "weight_decay", 0.01);
@@ -169,6 +208,8 @@ class Recommendation {
     ensemble.set("folds", folds);
     ensemble.set("repeats", repeats);
     settings_.train.set("ensemble", std::move(ensemble));
+    explain(fmt::format("an ensemble of {} networks is more accurate, and this table is small enough for it",
+                        folds * repeats));
     return true;
   }
 
@@ -200,6 +241,10 @@ class Recommendation {
 
 NetworkSettings recommended_settings(const Family& family, const TableShape& shape, NetworkSettings given) {
   return Recommendation(family, shape, std::move(given)).settings();
+}
+
+std::span<const std::string_view> settings_chosen_by_data() {
+  return chosen_settings;
 }
 
 }  // namespace stoker

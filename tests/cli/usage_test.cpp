@@ -1,4 +1,5 @@
 // What a person types at the program itself: help, versions, wrong words, JSON.
+#include <regex>
 #include <sstream>
 
 #include <gmock/gmock.h>
@@ -74,6 +75,30 @@ TEST(Usage, PreviewShowsShapeTypesMissingValuesAndRows) {
   EXPECT_EQ(json.at("columns").at(1).at("nulls"), 1);
   EXPECT_EQ(json.at("first_rows").size(), 2U);
   EXPECT_EQ(place.stoker({"preview", "none.csv"}).code, 2);
+}
+
+TEST(Usage, TrainHelpShowsNoDefaultThatTrainDoesNotUse) {
+  const Workplace place;
+  const std::string help =
+      std::regex_replace(place.stoker({"train", "--help"}).output, std::regex("\\s+"), " ");
+  for (const char* flag : {"--epochs", "--batch-size", "--hidden-layers", "--dropout", "--learning-rate",
+                           "--early-stopping-patience", "--validation-ratio", "--ensemble-folds"})
+    EXPECT_THAT(help, testing::ContainsRegex(std::string(flag) + " [^-]*default chosen by the data")) << flag;
+}
+
+TEST(Usage, TrainPrintsWhatItChoseByTheData) {
+  const Workplace place;
+  place.write("houses.csv", small_table(200));
+  const Finished trained = place.stoker(
+      {"train", "houses.csv", "--target", "y", "--epochs", "2", "--device", "cpu", "--name", "chosen"});
+  ASSERT_EQ(trained.code, 0) << trained.errors;
+  std::smatch found;
+  ASSERT_TRUE(std::regex_search(trained.errors, found, std::regex("chosen for 160 .*: (.*)\n")))
+      << trained.errors;
+  const std::string chosen = found[1];
+  EXPECT_THAT(chosen, HasSubstr("batch_size 32"));
+  EXPECT_THAT(chosen, testing::Not(HasSubstr("epochs 2,")));  // given, not chosen
+  EXPECT_THAT(trained.errors, HasSubstr("why: "));
 }
 
 TEST(Usage, VersionIsOneLine) {

@@ -1,5 +1,8 @@
 #include "pipeline/recommended.h"
 
+#include <set>
+#include <string>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -114,6 +117,36 @@ TEST(Recommended, OfAnotherFamilyIsOnlyWhatItHas) {
   EXPECT_FALSE(residual.model.contains("number_embedding"));
   EXPECT_FALSE(residual.train.contains("ensemble"));
   EXPECT_EQ(residual.model.at("optimizer"), "adamw");
+}
+
+// Names of settings as settings_chosen_by_data() has them.
+void add_names(const json& settings, std::set<std::string>& names) {
+  for (const auto& [name, value] : settings.items()) {
+    names.insert(name);
+    if (name == "ensemble")
+      for (const auto& [inner, ignored] : value.items()) names.insert("ensemble." + inner);
+  }
+}
+
+TEST(Recommended, EverySettingThatAnyTableGetsIsListedAndNoOther) {
+  constexpr TableShape hours{.rows = 5'000, .numbers = 3, .moments = 20};
+  std::set<std::string> names;
+  for (const std::string& family : family_names(false))
+    for (const TableShape& shape : {flowers, houses, proteins, clicks, hours}) {
+      const Settings settings = recommended(shape, "{}", "{}", family.c_str());
+      add_names(settings.model, names);
+      add_names(settings.train, names);
+    }
+  const auto listed = settings_chosen_by_data();
+  EXPECT_EQ(names, std::set<std::string>(listed.begin(), listed.end()));
+}
+
+TEST(Recommended, SettingsThatAreAllGivenHaveNoReasons) {
+  const NetworkSettings chosen = recommended_settings(family_named("neural_network"), houses, {{}, {}});
+  EXPECT_EQ(chosen.reasons.size(), 2U);
+  const NetworkSettings given =
+      recommended_settings(family_named("neural_network"), houses, {chosen.model, chosen.train});
+  EXPECT_THAT(given.reasons, testing::IsEmpty());
 }
 
 }  // namespace
