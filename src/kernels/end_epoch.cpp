@@ -24,7 +24,11 @@ void end_epoch(const EndEpoch& work) {
   const double train_sum = take_sum(work.row_sums, work.row_sum_count);
   const double validation_sum =
       work.validation_rows > 0 ? take_sum(work.validation_sums, work.validation_sum_count) : 0;
-  if (decide_epoch(work, train_sum, validation_sum)) {
+  EpochHits hits;
+  if (work.train_hits != nullptr) hits.train = take_sum(work.train_hits, work.row_sum_count);
+  if (work.validation_hits != nullptr)
+    hits.validation = take_sum(work.validation_hits, work.validation_sum_count);
+  if (decide_epoch(work, train_sum, validation_sum, hits)) {
     std::copy_n(work.parameters, work.parameter_count, work.best_parameters);
   }
 }

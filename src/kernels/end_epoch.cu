@@ -33,7 +33,11 @@ __global__ void __launch_bounds__(threads) end_epoch_kernel(EndEpoch work) {
   const double train_sum = take_sum(work.row_sums, work.row_sum_count, shared);
   const double validation_sum =
       work.validation_rows > 0 ? take_sum(work.validation_sums, work.validation_sum_count, shared) : 0;
-  if (threadIdx.x == 0) is_best = decide_epoch(work, train_sum, validation_sum);
+  EpochHits hits;
+  if (work.train_hits != nullptr) hits.train = take_sum(work.train_hits, work.row_sum_count, shared);
+  if (work.validation_hits != nullptr)
+    hits.validation = take_sum(work.validation_hits, work.validation_sum_count, shared);
+  if (threadIdx.x == 0) is_best = decide_epoch(work, train_sum, validation_sum, hits);
   __syncthreads();
   if (!is_best) return;
   for (std::int64_t i = threadIdx.x; i < work.parameter_count; i += threads) {

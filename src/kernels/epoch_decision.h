@@ -6,9 +6,18 @@
 // What the end of an epoch decides from its sums: one text for the CPU and the CUDA kernel.
 namespace stoker::kernels {
 
-STOKER_HOST_DEVICE bool decide_epoch(const EndEpoch& work, double train_sum, double validation_sum) {
+// Rows whose class was predicted right; -1: not counted.
+struct EpochHits {
+  double train = -1;
+  double validation = -1;
+};
+
+STOKER_HOST_DEVICE bool decide_epoch(const EndEpoch& work, double train_sum, double validation_sum,
+                                     const EpochHits& hits = {}) {
   StepCounters& counters = *work.counters;
   EpochLine line;
+  line.train_hits = hits.train;
+  line.validation_hits = hits.validation;
   line.epoch = counters.step / work.steps_per_epoch - 1;
   line.train_loss = train_sum / static_cast<double>(work.rows);
   if (work.validation_rows > 0) {

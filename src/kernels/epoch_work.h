@@ -11,6 +11,9 @@ struct EpochLine {
   double train_loss = 0;
   double validation_loss = 0;
   std::int64_t is_best = 0;
+  // Rows whose class was predicted right; -1: not counted.
+  double train_hits = -1;
+  double validation_hits = -1;
 };
 
 struct EndEpoch {
@@ -20,6 +23,9 @@ struct EndEpoch {
   double* validation_sums = nullptr;  // null when there is no validation
   std::int64_t validation_sum_count = 0;
   std::int64_t validation_rows = 0;
+  // As Losses::hit_sums, as many as there are sums of losses; set to 0. Null: not counted.
+  double* train_hits = nullptr;
+  double* validation_hits = nullptr;
 
   std::int64_t steps_per_epoch = 0;
   std::int64_t patience = 0;  // 0: never stop

@@ -9,7 +9,7 @@ void losses(const Losses& work) {
   const bool counts = *work.stopped == 0;
   for (std::int64_t row = 0; row < work.rows; ++row) {
     const float loss = loss_of_row(work, row);
-    if (counts) work.row_sums[row] += loss;
+    if (counts) add_row(work, row, loss);
   }
 }
 

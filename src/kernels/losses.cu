@@ -13,7 +13,7 @@ __global__ void __launch_bounds__(threads) losses_kernel(Losses work) {
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * threads + threadIdx.x;
   if (row >= work.rows) return;
   const float loss = loss_of_row(work, row);
-  if (*work.stopped == 0) work.row_sums[row] += loss;
+  if (*work.stopped == 0) add_row(work, row, loss);
 }
 
 }  // namespace

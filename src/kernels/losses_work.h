@@ -30,6 +30,8 @@ struct Losses {
   const float* stopped = nullptr;  // 1: nothing is added
 
   double* row_sums = nullptr;  // [rows], added to
+  // [rows], of a loss of classes: 1 is added for each row whose class is predicted right. Null: not wanted.
+  double* hit_sums = nullptr;
   float* gradients = nullptr;  // of the mean over mean_rows, as the outputs lie; null when not wanted
 };
 

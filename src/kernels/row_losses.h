@@ -150,4 +150,23 @@ STOKER_HOST_DEVICE float loss_of_row(const Losses& work, std::int64_t row) {
   return weight * loss;
 }
 
+// Whether the most probable class of the row is the right one; of several as probable, the first counts.
+STOKER_HOST_DEVICE bool is_hit(const Losses& work, std::int64_t row) {
+  const std::int64_t stride = work.stride > 0 ? work.stride : work.width;
+  const float* outputs = work.outputs + row * stride;
+  if (work.loss == Loss::binary_cross_entropy) return (outputs[0] > 0) == (work.float_targets[row] > 0.5F);
+  std::int64_t best = 0;
+  for (std::int64_t i = 1; i < work.width; ++i)
+    if (outputs[i] > outputs[best]) best = i;
+  return best == work.class_targets[row];
+}
+
+// Adds to the sums what a row has brought. Rows that only pad a batch count for nothing.
+STOKER_HOST_DEVICE void add_row(const Losses& work, std::int64_t row, float loss) {
+  work.row_sums[row] += loss;
+  if (work.hit_sums == nullptr) return;
+  const bool is_padding = work.batch_rows != nullptr && work.first_row + row >= *work.batch_rows;
+  if (!is_padding && is_hit(work, row)) work.hit_sums[row] += 1;
+}
+
 }  // namespace stoker::kernels

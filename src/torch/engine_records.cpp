@@ -6,6 +6,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/isfinite.h>
 
+#include "engine/epoch_hits.h"
 #include "torch/torch_engine.h"
 
 // What the host learns of a chunk of steps when it has waited for the device.
@@ -30,6 +31,7 @@ void TorchEngine::collect(ChunkResult& result) {
       record.is_best = line.is_best != 0;
       if (norms_) record.gradient_norm = norms_->of_line(i);
       if (losses.defined()) record.values = loss_values(losses.const_data_ptr<double>() + i * losses.size(1));
+      add_accuracy(line, request_, record);
       result.finished_epochs.push_back(record);
     }
   }

@@ -1,5 +1,8 @@
+#include <algorithm>
 #include <array>
 #include <cmath>
+
+#include <ATen/ops/sum.h>
 
 #include "torch/gpu.h"
 #include "torch/torch_engine.h"
@@ -23,6 +26,8 @@ NamedArrays TorchEngine::state() const {
     const std::array<std::int64_t, 3> numbers{counters.step, counters.since_best, has_stopped() ? 1 : 0};
     state.push_back({"counters", Array::from<std::int64_t>(numbers, {3})});
     state.push_back({"row_sums", host_array(losses_->sums())});
+    if (losses_->hits().defined())
+      state.push_back({"train_hits", host_array(at::sum(losses_->hits()).view({1}))});
     if (norms_) norms_->append_to(state);
     return state;
   });
@@ -56,9 +61,21 @@ void TorchEngine::restore(const NamedArrays& state) {
     stopped_.fill_(numbers[2] != 0 ? 1 : 0);
     const at::Tensor& sums = losses_->sums();
     sums.copy_(view_of(checked("row_sums", DType::float64, sums.sizes().vec())));
+    restore_hits(state);
     if (norms_) norms_->restore(state);
     next_step_ = counters.step;
   });
+}
+
+// Checkpoints of earlier versions have none: then those of the unfinished epoch are not known.
+void TorchEngine::restore_hits(const NamedArrays& state) {
+  if (!losses_->hits().defined()) return;
+  const auto found = std::ranges::find(state, "train_hits", &NamedArray::name);
+  const bool is_known =
+      found != state.end() && found->array.type() == DType::float64 && found->array.size() == 1;
+  at::Tensor hits = losses_->hits();
+  hits.zero_();
+  hits.narrow(0, 0, 1).fill_(is_known ? found->array.as<double>()[0] : std::nan(""));
 }
 
 NamedArrays TorchEngine::parameters() const {

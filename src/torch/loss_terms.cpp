@@ -5,6 +5,7 @@
 #include <ATen/ops/sum.h>
 #include <ATen/ops/zeros.h>
 
+#include "engine/epoch_hits.h"
 #include "engine/request_check.h"
 #include "torch/tensors.h"
 
@@ -15,6 +16,10 @@ LossTerms::LossTerms(const EngineRequest& request, std::int64_t places, Device d
   for (const LossTerm& term : terms_) widths_.push_back(width_of(term, request.network));
   totals_ = at::zeros({places}, doubles_on(device));
   sums_ = totals_;
+  if (const LossTerm* term = term_of_classes(request)) {
+    of_classes_ = static_cast<std::size_t>(term - request.losses.data());
+    hits_ = at::zeros({places}, doubles_on(device));
+  }
   if (!are_several()) return;
   const auto count = static_cast<std::int64_t>(terms_.size());
   sums_ = at::zeros({count, places}, doubles_on(device));
@@ -54,6 +59,7 @@ std::vector<kernels::Losses> LossTerms::work_for(const Rows& rows, const Part& p
     work.stopped = stopped_;
     work.row_sums =
         sums_.mutable_data_ptr<double>() + static_cast<std::int64_t>(i) * totals_.numel() + part.first;
+    if (hits_.defined() && i == of_classes_) work.hit_sums = hits_.mutable_data_ptr<double>() + part.first;
     if (gradient.defined()) work.gradients = gradient.mutable_data_ptr<float>() + term.first_output;
     all.push_back(work);
   }

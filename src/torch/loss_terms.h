@@ -34,6 +34,9 @@ class LossTerms {
   const at::Tensor& sums() const { return sums_; }
   // What is trained: [places]. Of several losses it is known after add_up().
   const at::Tensor& totals() const { return totals_; }
+  // Rows whose class was predicted right, one sum per place; undefined if the losses are not of classes.
+  const at::Tensor& hits() const { return hits_; }
+  double* hit_sums() const { return hits_.defined() ? hits_.mutable_data_ptr<double>() : nullptr; }
   // Also of one that is weighted: what is trained is then not what is added up.
   bool are_several() const { return terms_.size() > 1 || terms_.front().weight != 1; }
   void add_up();
@@ -46,6 +49,8 @@ class LossTerms {
   const float* stopped_;
   at::Tensor sums_;
   at::Tensor totals_;
+  std::size_t of_classes_ = 0;  // the term whose hits are counted
+  at::Tensor hits_;
   at::Tensor weights_;  // [1, losses]
 };
 

@@ -205,10 +205,12 @@ kernels::EndEpoch TorchEngine::end_epoch_work() {
   end.row_sums = losses_->totals().mutable_data_ptr<double>();
   end.row_sum_count = losses_->totals().numel();
   end.rows = request_.rows_per_epoch();
+  end.train_hits = losses_->hit_sums();
   if (validation_) {
     end.validation_sums = validation_->losses().totals().mutable_data_ptr<double>();
     end.validation_sum_count = validation_->losses().totals().numel();
     end.validation_rows = validation_->rows();
+    end.validation_hits = validation_->losses().hit_sums();
   }
   end.steps_per_epoch = request_.steps_per_epoch();
   end.patience = request_.patience;
@@ -233,6 +235,7 @@ std::vector<at::Tensor> TorchEngine::changing_tensors() const {
   if (scaling_)
     for (const at::Tensor& each : scaling_->changing_tensors()) tensors.push_back(each);
   if (norms_) tensors.push_back(norms_->sum());
+  if (losses_->hits().defined()) tensors.push_back(losses_->hits());
   return tensors;
 }
 

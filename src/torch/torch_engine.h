@@ -86,6 +86,7 @@ class TorchEngine : public Engine {
   void begin_part(std::int64_t first_step, const float* rates, std::int64_t count);
   void collect(ChunkResult& result);
   std::vector<NamedValue> loss_values(const double* means) const;
+  void restore_hits(const NamedArrays& state);
   bool is_sound(const ChunkResult& result) const;
   at::Tensor parameters_given_out() const;
   bool has_stopped() const;  // waits for the device

@@ -13,6 +13,15 @@
 namespace stoker {
 namespace {
 
+// In place of what the engine itself says of the metric: that knows nothing of a decision threshold.
+void set_value(EpochRecord& epoch, const std::string& name, double value) {
+  const auto found = std::ranges::find(epoch.values, name, &NamedValue::name);
+  if (found == epoch.values.end())
+    epoch.values.push_back({name, value});
+  else
+    found->value = value;
+}
+
 class JudgedEngine : public Engine, public EditsInPlace {
  public:
   JudgedEngine(MetricStopping stopping, std::unique_ptr<Engine> engine, std::int64_t steps_per_epoch)
@@ -104,7 +113,7 @@ class JudgedEngine : public Engine, public EditsInPlace {
   void judge(EpochRecord& epoch) {
     NamedArrays parameters = engine_->parameters();
     const double value = stopping_.rows.measure(*stopping_.metric, parameters);
-    epoch.values.push_back({fmt::format("validation_{}", stopping_.metric->name), value});
+    set_value(epoch, fmt::format("validation_{}", stopping_.metric->name), value);
     epoch.is_best = is_better(value);
     if (epoch.is_best) {
       best_value_ = value;

@@ -281,5 +281,32 @@ TEST(Losses, OfPaddingAreNothing) {
   }
 }
 
+TEST(Losses, CountRowsWhoseMostProbableClassIsTheRightOne) {
+  Rows classes(Loss::cross_entropy);
+  classes.outputs = {1,  2,  3,  5, 5, 1,
+                     -1, -2, -3, 0, 4, 4};  // classes 2, 0, 0 and 1: the first of equal ones
+  std::vector<double> hits{10, 0, 0, 0};
+  Losses work = classes.work();
+  work.hit_sums = hits.data();
+  kernels::losses(work);
+  EXPECT_EQ(hits, (std::vector<double>{11, 1, 0, 1}));
+  const std::int64_t batch_rows = 2;  // the others only pad the batch
+  work.batch_rows = &batch_rows;
+  kernels::losses(work);
+  EXPECT_EQ(hits, (std::vector<double>{12, 2, 0, 1}));
+  classes.stopped = 1;
+  kernels::losses(work);
+  EXPECT_EQ(hits, (std::vector<double>{12, 2, 0, 1}));
+
+  Rows two(Loss::binary_cross_entropy);
+  two.targets = {0, 1, 0, 1};
+  two.outputs = {-0.1F, 0.1F, 3, -3};
+  hits.assign(4, 0);
+  Losses binary = two.work();
+  binary.hit_sums = hits.data();
+  kernels::losses(binary);
+  EXPECT_EQ(hits, (std::vector<double>{1, 1, 0, 0}));
+}
+
 }  // namespace
 }  // namespace stoker

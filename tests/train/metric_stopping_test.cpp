@@ -44,7 +44,8 @@ class MetricStoppingTest : public testing::Test {
     const std::vector<std::int64_t> classes = classes_of(table, settings, no_notes());
     const SplitRows rows = validation_rows(table, classes, spec_.training);
     validation_ = take_rows(table, rows.second);
-    data_ = prepare(take_rows(table, rows.first), &validation_, settings, Scaling::standard, no_notes());
+    training_ = take_rows(table, rows.first);
+    data_ = prepare(training_, &validation_, settings, Scaling::standard, no_notes());
     request_ = engine_request(spec_, data_, Device::cpu());
   }
 
@@ -115,6 +116,7 @@ class MetricStoppingTest : public testing::Test {
   }
 
   ModelSpec spec_ = test::small_network();
+  Table training_;
   Table validation_;
   PreparedData data_;
   EngineRequest request_;
@@ -163,6 +165,72 @@ TEST_F(MetricStoppingTest, JudgesClassesToo) {
     prepare_rows(table);
     const auto engine = make_judged();
     expect_as_defined(engine->run(chunk(0, all_steps())), *engine);
+  }
+}
+
+double value_named(const EpochRecord& epoch, const std::string& name) {
+  const auto found = std::ranges::find(epoch.values, name, &NamedValue::name);
+  return found == epoch.values.end() ? std::nan("") : found->value;
+}
+
+// Points in a plane with a circle around the middle: yes inside, no outside.
+Table points_of_two_classes() {
+  std::string csv = "x,y,inside\n";
+  for (int i = 0; i < 300; ++i) {
+    const double x = std::sin(i * 1.7), y = std::cos(i * 0.9);
+    csv += fmt::format("{:.4f},{:.4f},{}\n", x, y, x * x + y * y < 1 ? "yes" : "no");
+  }
+  return test::table_from_csv(csv);
+}
+
+// Engines count the rows that they have right; the reference is an evaluation after each epoch. With one step
+// an epoch, the rows are trained on by the weights that the epoch before left.
+TEST_F(MetricStoppingTest, EveryEngineReportsTheAccuracyThatAnEvaluationFinds) {
+  spec_.training.early_stopping_metric = "accuracy";
+  spec_.training.epochs = 4;
+  spec_.training.batch_size = 1000;
+  for (const bool has_two : {false, true}) {
+    prepare_rows(has_two ? points_of_two_classes() : test::sample(SampleName::blobs, 300));
+    for (const EngineChoice choice : {EngineChoice::fused, EngineChoice::eager}) {
+      SCOPED_TRACE(config::name_of(choice));
+      const auto engine = choose_engine(engines(), choice, std::nullopt, request_).make(request_);
+      double on_training_rows = std::nan("");
+      for (std::int64_t epoch = 0; epoch < spec_.training.epochs; ++epoch) {
+        const ChunkResult result = engine->run(chunk(epoch, epoch + 1));
+        ASSERT_EQ(result.finished_epochs.size(), 1U);
+        const Model model{request_.network, data_.preparation, engine->parameters()};
+        EXPECT_NEAR(value_named(result.finished_epochs[0], "validation_accuracy"),
+                    evaluate(model, validation_).metric("accuracy").value(), 1e-9);
+        if (epoch > 0)
+          EXPECT_NEAR(value_named(result.finished_epochs[0], "train_accuracy"), on_training_rows, 1e-9);
+        on_training_rows = evaluate(model, training_).metric("accuracy").value();
+      }
+    }
+  }
+}
+
+// Hits of an epoch that is interrupted are part of the state, and not known in states of earlier versions.
+TEST_F(MetricStoppingTest, AccuracyGoesOnWithinAnEpoch) {
+  spec_.training.epochs = 1;
+  spec_.training.batch_size = 16;
+  prepare_rows(test::sample(SampleName::blobs, 300));
+  for (const EngineChoice choice : {EngineChoice::fused, EngineChoice::eager}) {
+    SCOPED_TRACE(config::name_of(choice));
+    const EngineMaker& maker = choose_engine(engines(), choice, std::nullopt, request_);
+    const ChunkResult whole = maker.make(request_)->run(chunk(0, all_steps()));
+    const auto half = maker.make(request_);
+    half->run(chunk(0, 5));
+    NamedArrays state = half->state();
+    const auto rest = maker.make(request_);
+    rest->restore(state);
+    EXPECT_EQ(value_named(rest->run(chunk(5, all_steps())).finished_epochs.at(0), "train_accuracy"),
+              value_named(whole.finished_epochs.at(0), "train_accuracy"));
+    std::erase_if(state, [](const NamedArray& each) { return each.name == "train_hits"; });
+    const auto of_earlier_version = maker.make(request_);
+    of_earlier_version->restore(state);
+    const ChunkResult result = of_earlier_version->run(chunk(5, all_steps()));
+    EXPECT_TRUE(std::isnan(value_named(result.finished_epochs.at(0), "train_accuracy")));
+    EXPECT_FALSE(std::isnan(value_named(result.finished_epochs.at(0), "validation_accuracy")));
   }
 }
 

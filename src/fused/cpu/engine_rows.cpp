@@ -98,6 +98,7 @@ void FusedCpuEngine::validate() {
     if (weights != nullptr) losses.row_weights = static_cast<const float*>(weights->data()) + first;
     losses.rows = count;
     losses.row_sums = validation_sums_.data();
+    losses.hit_sums = validation_hits();
     kernels::losses(losses);
   }
 }

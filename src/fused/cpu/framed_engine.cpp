@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "device/device.h"
 #include "device/flush_to_zero.h"
+#include "engine/epoch_hits.h"
 #include "fused/cpu/layout.h"
 #include "fused/cpu/row_order.h"
 
@@ -69,6 +70,12 @@ void FramedEngine::make_buffers() {
   transposed_ = zeros(transposed_size(network_));
   network_.transposed = floats(transposed_);
   kernels_.transpose(network_);
+}
+
+void FramedEngine::count_hits() {
+  if (term_of_classes(request_) == nullptr) return;
+  train_hits_.assign(row_sums_.size(), 0);
+  validation_hits_.assign(validation_sums_.size(), 0);
 }
 
 kernels::Losses FramedEngine::losses_of(std::int64_t stride) const {
@@ -219,10 +226,12 @@ kernels::EndEpoch FramedEngine::end_epoch_work() {
   end.row_sums = row_sums_.data();
   end.row_sum_count = static_cast<std::int64_t>(row_sums_.size());
   end.rows = request_.training.rows();
+  end.train_hits = train_hits();
   if (has_validation_) {
     end.validation_sums = validation_sums_.data();
     end.validation_sum_count = static_cast<std::int64_t>(validation_sums_.size());
     end.validation_rows = request_.validation.rows();
+    end.validation_hits = validation_hits();
   }
   end.steps_per_epoch = request_.steps_per_epoch();
   end.patience = request_.patience;
@@ -251,6 +260,7 @@ void FramedEngine::end_epoch(ChunkResult& result) {
   if (request_.optimizer.max_grad_norm > 0 && !std::isnan(norms))
     record.gradient_norm = norms / static_cast<double>(request_.steps_per_epoch());
   append_values(record);
+  add_accuracy(line_, request_, record);
   result.finished_epochs.push_back(record);
 }
 

@@ -77,6 +77,11 @@ class FramedEngine : public Engine {
 
   // For an engine's constructor: what no constructor of a frame can do, since it asks the engine.
   void make_buffers();
+  // Counts the rows whose class is predicted right, if the loss is one of classes: for an engine that lets
+  // the losses count them. Called once validation_sums_ has its places.
+  void count_hits();
+  double* train_hits() { return train_hits_.empty() ? nullptr : train_hits_.data(); }  // as row_sums_
+  double* validation_hits() { return validation_hits_.empty() ? nullptr : validation_hits_.data(); }
   kernels::Losses losses_of(std::int64_t stride) const;  // all but the rows
   // Dropout of a share of the values, its keys not set.
   static Dropout dropout_leaving_out(double share);
@@ -119,7 +124,9 @@ class FramedEngine : public Engine {
   Array best_parameters_;
   double best_loss_;
   kernels::StepCounters counters_;
-  double gradient_norms_ = 0;  // of the steps of the epoch, summed, where gradients are clipped
+  std::vector<double> train_hits_;       // empty: not counted
+  std::vector<double> validation_hits_;  // as validation_sums_
+  double gradient_norms_ = 0;            // of the steps of the epoch, summed, where gradients are clipped
 
   // Made anew by every step.
   Array transposed_;

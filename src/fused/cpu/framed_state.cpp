@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "base/error.h"
 #include "fused/cpu/framed_engine.h"
@@ -22,6 +23,10 @@ NamedArrays FramedEngine::state() const {
   const std::array<std::int64_t, 3> numbers{counters_.step, counters_.since_best, stopped_ != 0 ? 1 : 0};
   state.push_back({"counters", Array::from<std::int64_t>(numbers, {3})});
   state.push_back({"row_sums", Array::from<double>(row_sums_, {request_.batch_size})});
+  if (!train_hits_.empty()) {
+    const double hits = std::accumulate(train_hits_.begin(), train_hits_.end(), 0.0);
+    state.push_back({"train_hits", Array::from<double>(std::array{hits}, {1})});
+  }
   if (request_.optimizer.max_grad_norm > 0)
     state.push_back({"gradient_norms", Array::from<double>(std::array{gradient_norms_}, {1})});
   return state;
@@ -50,9 +55,16 @@ void FramedEngine::restore(const NamedArrays& state) {
   stopped_ = numbers[2] != 0 ? 1.0F : 0.0F;
   std::ranges::copy(checked("row_sums", DType::float64, {request_.batch_size}).as<double>(),
                     row_sums_.begin());
-  // Checkpoints of earlier versions have none: then that of the unfinished epoch is not known.
-  const bool has_norms =
-      std::ranges::any_of(state, [](const NamedArray& each) { return each.name == "gradient_norms"; });
+  // Checkpoints of earlier versions have neither: then those of the unfinished epoch are not known.
+  const auto has = [&](const char* name) {
+    return std::ranges::any_of(state, [&](const NamedArray& each) { return each.name == name; });
+  };
+  const bool has_norms = has("gradient_norms");
+  if (!train_hits_.empty()) {
+    std::ranges::fill(train_hits_, 0);
+    train_hits_.front() = has("train_hits") ? checked("train_hits", DType::float64, {1}).as<double>()[0]
+                                            : std::numeric_limits<double>::quiet_NaN();
+  }
   gradient_norms_ = has_norms ? checked("gradient_norms", DType::float64, {1}).as<double>()[0]
                               : std::numeric_limits<double>::quiet_NaN();
   kernels_.transpose(network_);

@@ -73,6 +73,7 @@ FusedCpuEngine::FusedCpuEngine(const EngineRequest& request, const MlpShape& sha
     learnt_.categories.push_back(network_.parameters + place);
   for (Bench& bench : benches_) make_bench(bench);
   validation_sums_.resize(static_cast<std::size_t>(slices_.rows));
+  count_hits();
 }
 
 void FusedCpuEngine::pack_named(const NamedArrays& arrays, const std::string& prefix, Array& flat) const {
@@ -159,6 +160,7 @@ void FusedCpuEngine::run_slice(std::int64_t number, std::int64_t first, std::int
   losses.rows = count;
   losses.mean_rows = rows;
   losses.row_sums = row_sums_.data() + first;
+  if (double* hits = train_hits()) losses.hit_sums = hits + first;
   losses.gradients = deltas;
   kernels::losses(losses);
   std::fill_n(deltas + count * losses_.stride, (bench.space.rows - count) * losses_.stride, 0.0F);

@@ -72,6 +72,7 @@ ExpertEngine::ExpertEngine(const EngineRequest& request, const ExpertLayout& lay
   make_bench();
   find_living();
   validation_sums_.resize(static_cast<std::size_t>(slices_.rows));
+  count_hits();
 }
 
 ExpertEngine::Rows ExpertEngine::rows_of(const Dataset& dataset) {

@@ -55,6 +55,7 @@ void ExpertEngine::run_slice(std::int64_t, std::int64_t, std::int64_t count, std
   losses.rows = count;
   losses.mean_rows = rows;
   losses.row_sums = row_sums_.data();
+  losses.hit_sums = train_hits();
   losses.gradients = mixed_gradient_.data();
   const bool are_several = loss_sums_.size() > 1;
   double before = 0;
@@ -323,6 +324,7 @@ void ExpertEngine::validate() {
     if (validation_rows_.weights != nullptr) losses.row_weights = validation_rows_.weights + first;
     losses.rows = count;
     losses.row_sums = validation_sums_.data();
+    losses.hit_sums = validation_hits();
     kernels::losses(losses);
   }
 }

@@ -4,10 +4,12 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <optional>
 
 #include "base/error.h"
 #include "engine/edits_in_place.h"
+#include "engine/epoch_hits.h"
 #include "fused/cuda/experts/captured_steps.h"
 #include "fused/cuda/experts/expert_memory.h"
 #include "fused/cuda/experts/experts_on_device.h"
@@ -53,6 +55,8 @@ class ExpertEngine : public Engine, public EditsInPlace {
 
  private:
   bool has_validation() const { return request_.validation.rows() > 0; }
+  bool counts_hits() const { return !memory_.train_hits.empty(); }
+  void restore_hits(const NamedArrays& state);
   bool is_clipped() const { return request_.optimizer.max_grad_norm > 0; }
   std::size_t flat_size() const { return static_cast<std::size_t>(work_.layout.size); }
 
@@ -154,6 +158,7 @@ void ExpertEngine::point_to_memory() {
   work_.losses.float_targets = pointer<float>(memory_.targets);
   work_.losses.class_targets = pointer<std::int64_t>(memory_.targets);
   work_.losses.batch_rows = &work_.counters->current_rows;
+  if (counts_hits()) work_.losses.hit_sums = pointer<double>(memory_.train_hits);
   work_.parameters = pointer<float>(memory_.parameters);
   if (request_.optimizer.has_first_moment()) work_.first_moment = pointer<float>(memory_.first_moment);
   if (request_.optimizer.has_second_moment()) work_.second_moment = pointer<float>(memory_.second_moment);
@@ -190,6 +195,7 @@ void ExpertEngine::prepare_gathers() {
 
   validation_ = validation_of(work_);
   validation_.row_sums = pointer<double>(memory_.validation_sums);
+  if (counts_hits()) validation_.losses.hit_sums = pointer<double>(memory_.validation_hits);
   const auto weights_of = [&](const Dataset& dataset) {
     return dataset.find(Role::weights) == nullptr ? nullptr : to.weights;
   };
@@ -253,10 +259,12 @@ void ExpertEngine::launch_end_of_epoch() {
   end.row_sums = work_.row_sums;
   end.row_sum_count = work_.batch;
   end.rows = request_.training.rows();
+  end.train_hits = work_.losses.hit_sums;
   if (has_validation()) {
     end.validation_sums = validation_.row_sums;
     end.validation_sum_count = work_.batch;
     end.validation_rows = rows;
+    end.validation_hits = validation_.losses.hit_sums;
   }
   end.steps_per_epoch = request_.steps_per_epoch();
   end.patience = request_.patience;
@@ -324,6 +332,7 @@ EpochRecord ExpertEngine::record_of(const kernels::EpochLine& line, const double
     if (has_validation() && !term.is_of_training_alone)
       record.values.push_back({"validation_" + term.name, line.validation_loss});
   }
+  add_accuracy(line, request_, record);
   return record;
 }
 
@@ -372,7 +381,25 @@ NamedArrays ExpertEngine::state() const {
   append_doubles("row_sums", memory_.row_sums, {work_.batch});
   if (work_.terms > 1) append_doubles("loss_sums", memory_.term_sums, {work_.terms, work_.batch});
   if (is_clipped()) append_doubles("gradient_norms", memory_.norm_sum, {1});
+  if (counts_hits()) {
+    const auto count = static_cast<std::size_t>(work_.batch);
+    const std::vector<double> hits = download<double>(memory_.train_hits, 0, count);
+    const double sum = std::accumulate(hits.begin(), hits.end(), 0.0);
+    state.push_back({"train_hits", Array::from<double>(std::array{sum}, {1})});
+  }
   return state;
+}
+
+// Checkpoints of earlier versions have none: then those of the unfinished epoch are not known.
+void ExpertEngine::restore_hits(const NamedArrays& state) {
+  if (!counts_hits()) return;
+  const auto found = std::ranges::find(state, "train_hits", &NamedArray::name);
+  const bool is_known =
+      found != state.end() && found->array.type() == DType::float64 && found->array.size() == 1;
+  std::vector<double> hits(static_cast<std::size_t>(work_.batch), 0.0);
+  hits.front() = is_known ? found->array.as<double>()[0] : std::nan("");
+  upload(memory_.train_hits, 0, hits.data(), hits.size(), stream_.get());
+  stream_.wait();
 }
 
 // In place: what was recorded of a step stays good, whoever was born or has gone. All of it is read before
@@ -409,6 +436,7 @@ void ExpertEngine::restore(const NamedArrays& state) {
   if (!best.empty()) write(memory_.best_parameters, best);
   for (const auto& [to, from] : sums)
     upload(*to, 0, from->as<double>().data(), from->as<double>().size(), stream_.get());
+  restore_hits(state);
   kernels::StepCounters counters;
   counters.step = next_step_ = numbers[0];
   counters.since_best = numbers[1];

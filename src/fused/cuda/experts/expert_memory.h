@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "engine/epoch_hits.h"
 #include "fused/cuda/device_memory.h"
 #include "fused/cuda/experts/plan.h"
 #include "kernels/end_epoch.h"
@@ -37,6 +38,8 @@ struct ExpertMemory {
         lines(of<kernels::EpochLine>(most_epochs, request, stream)),
         values(of<double>(static_cast<std::int64_t>(most_epochs) * (work.terms + 1), request, stream)),
         validation_sums(of<double>(work.batch, request, stream)),
+        train_hits(of<double>(term_of_classes(request) == nullptr ? 0 : work.batch, request, stream)),
+        validation_hits(of<double>(term_of_classes(request) == nullptr ? 0 : work.batch, request, stream)),
         rates(floats(3, request, stream)),
         features(floats(work.batch * work.layout.router[0].inputs, request, stream)),
         targets(floats(work.batch * std::max<std::int64_t>(2, work.losses.width), request, stream)),
@@ -50,9 +53,10 @@ struct ExpertMemory {
   std::uint64_t bytes() const {
     std::uint64_t sum = 0;
     for (const Array* each :
-         {&parameters,      &first_moment, &second_moment, &best_parameters, &row_sums, &term_sums, &norm_sum,
-          &best_loss,       &stopped,      &counters,      &living,          &steps,    &lines,     &values,
-          &validation_sums, &rates,        &features,      &targets,         &weights,  &buffers})
+         {&parameters, &first_moment, &second_moment,   &best_parameters, &row_sums,        &term_sums,
+          &norm_sum,   &best_loss,    &stopped,         &counters,        &living,          &steps,
+          &lines,      &values,       &validation_sums, &train_hits,      &validation_hits, &rates,
+          &features,   &targets,      &weights,         &buffers})
       sum += each->bytes();
     return sum;
   }
@@ -63,7 +67,8 @@ struct ExpertMemory {
   Array living;  // in their order, and behind the room of all their number
   // Made anew for every part, or every step.
   Array steps, lines, values, validation_sums;
-  Array rates;  // the kernel that begins a step wants places for what is not read here
+  Array train_hits, validation_hits;  // rows whose class was predicted right; empty if there are no classes
+  Array rates;                        // the kernel that begins a step wants places for what is not read here
   Array features, targets, weights;
   Array buffers;  // of place_buffers()
   // Of the host.

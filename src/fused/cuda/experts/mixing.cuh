@@ -38,7 +38,11 @@ struct Mix {
       for (int i = own_lane(); i < work.layout.last().outputs; i += 32)
         work.mixed[static_cast<std::int64_t>(row) * work.layout.last().outputs + i] = mixed(work, row, i);
       __syncwarp();
-      if (own_lane() == 0) loss = kernels::loss_of_row(work.losses, row);
+      if (own_lane() == 0) {
+        loss = kernels::loss_of_row(work.losses, row);
+        if (work.losses.hit_sums != nullptr && kernels::is_hit(work.losses, row))
+          work.losses.hit_sums[row] += 1;
+      }
       __syncwarp();
     }
     if (own_lane() == 0) {
@@ -71,6 +75,11 @@ struct Mix {
     const float logit = lane < width ? mixed(work, row, lane) : -INFINITY;
     float largest = logit;
     for (int away = 16; away > 0; away /= 2) largest = fmaxf(largest, __shfl_xor_sync(~0U, largest, away));
+    if (losses.hit_sums != nullptr) {
+      // The lowest lane with the largest logit is the predicted class.
+      const unsigned best = __ballot_sync(~0U, logit == largest);
+      if (lane == 0 && (best & (0U - best)) == 1U << static_cast<unsigned>(target)) losses.hit_sums[row] += 1;
+    }
     const float part = lane < width ? expf(logit - largest) : 0.0F;
     const float sum = sum_over_warp(part);
     const float even = losses.smoothing / static_cast<float>(width);
