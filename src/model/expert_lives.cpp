@@ -53,6 +53,14 @@ class ExpertEdit {
       refuse("the graph knows experts that do not live");
   }
 
+  // What the graph is at the end of an epoch, with what training has counted since the last sleep.
+  void observe() {
+    KnowledgeGraph seen = graph_;
+    if (memory_.at("last_sleep").get<std::int64_t>() < step_) add_usage_to(seen);
+    remember_epoch({{"step", step_}, {"hesitation", memory_.at("hesitation")}, {"graph", to_json(seen)}},
+                   memory_);
+  }
+
   std::vector<StructureEvent> run() {
     if (is_due("next_look")) look();
     if (is_due("next_sleep"))
@@ -326,19 +334,40 @@ class ExpertEdit {
     return found == graph_.nodes.end() || found->rests ? nullptr : &*found;
   }
 
+  void add_usage_to(KnowledgeGraph& seen) {
+    const auto activations = state_.values(activations_name);
+    const std::vector<float> rows(activations.begin(), activations.end());
+    const auto counted = state_.values(followers_name);
+    followers_.assign(counted.begin(), counted.end());
+    for (ExpertNode& node : seen.nodes) {
+      if (node.rests) continue;
+      const auto since_sleep = static_cast<double>(rows[static_cast<std::size_t>(node.place)]);
+      node.activations += since_sleep;
+      node.seen_steps = {step_};
+      node.seen_rows = {since_sleep};
+    }
+    std::erase_if(seen.edges, [](const ExpertEdge& each) { return each.tie == ExpertTie::follows; });
+    add_followers(seen);
+  }
+
+  // Of each expert, who is liked second for the same rows.
+  void add_followers(KnowledgeGraph& graph) const {
+    const std::int64_t room = shape_.room();
+    for (const ExpertNode& from : graph.nodes) {
+      double all = 0;
+      for (const ExpertNode& to : graph.nodes) all += followings(from, to, room);
+      for (const ExpertNode& to : graph.nodes) {
+        const double share = all > 0 ? followings(from, to, room) / all : 0;
+        if (share >= least_following && from.number != to.number)
+          graph.edges.push_back({from.number, to.number, ExpertTie::follows, share});
+      }
+    }
+  }
+
   // Edges as they follow from what was seen.
   void reorganise() {
     graph_.edges = similar_;
-    const std::int64_t room = shape_.room();
-    for (const ExpertNode& from : graph_.nodes) {
-      double all = 0;
-      for (const ExpertNode& to : graph_.nodes) all += followings(from, to, room);
-      for (const ExpertNode& to : graph_.nodes) {
-        const double share = all > 0 ? followings(from, to, room) / all : 0;
-        if (share >= least_following && from.number != to.number)
-          graph_.edges.push_back({from.number, to.number, ExpertTie::follows, share});
-      }
-    }
+    add_followers(graph_);
     for (const ExpertNode& node : graph_.nodes)
       if (graph_.find(node.parent) != nullptr)
         graph_.edges.push_back({node.number, node.parent, ExpertTie::specialises, node.specialisation});
@@ -402,6 +431,20 @@ std::vector<StructureEvent> edit_lives_in_place(const StructureMoment& moment, S
   return ExpertEdit(moment, shape, *experts, memory).run();
 }
 
+void observe_lives(const StructureMoment& moment, const NamedArrays& parameters, json& memory) {
+  const ExpertShape shape = expert_shape(moment.network).value();
+  NamedArrays own = parameters;
+  ExpertsOnHost experts(shape, own);
+  ExpertEdit(moment, shape, experts, memory).observe();
+}
+
+void observe_lives_in_place(const StructureMoment& moment, StructureHandle& state, json& memory) {
+  auto* experts = dynamic_cast<ExpertState*>(&state);
+  if (experts == nullptr) fail("the engine does not hold the state of experts");
+  const ExpertShape shape = expert_shape(moment.network).value();
+  ExpertEdit(moment, shape, *experts, memory).observe();
+}
+
 }  // namespace
 
 const Restructuring& lives_of_experts() {
@@ -414,7 +457,10 @@ const Restructuring& lives_of_experts() {
                                    .end_stage = end_stage_of_experts,
                                    .frozen_in_stage = frozen_in_stage_of_experts,
                                    .edit = edit_lives,
-                                   .edit_in_place = edit_lives_in_place};
+                                   .edit_in_place = edit_lives_in_place,
+                                   .observe = observe_lives,
+                                   .observe_in_place = observe_lives_in_place,
+                                   .epochs_between_records = epochs_between_expert_records};
   return lives;
 }
 

@@ -21,6 +21,8 @@ namespace stoker {
 //   hesitation        at the last look; null before the first
 //   patience          looks to go by before the next birth, and birth_patience: how many after the next birth
 //   events            what was done: step, kind, text
+//   epochs            what the graph was at the end of epochs that are epoch_stride apart, for pictures
+//                     (both missing in checkpoints of earlier versions)
 //   moments           what the graph was after each sleep, for pictures; at most a hundred
 const Restructuring& lives_of_experts();
 

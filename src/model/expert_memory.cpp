@@ -75,6 +75,9 @@ void check_lives(const Network& network, const json& memory) {
     if (memory.value("stage_began", std::int64_t{0}) < 0)
       refuse("the memory of the experts has a negative number");
     static_cast<void>(memory.value("may_rest", true));  // refuses what is neither
+    if (memory.value("epoch_stride", std::int64_t{1}) < 1 ||
+        !memory.value("epochs", json::array()).is_array())
+      refuse("the memory of the experts has epochs that cannot be");
     if (!memory.at("events").is_array() || !memory.at("moments").is_array() ||
         !(memory.at("hesitation").is_null() || memory.at("hesitation").is_number()))
       refuse("this is no memory of experts");
@@ -96,6 +99,21 @@ std::int64_t next_step_of_lives(const Network&, const json& memory) {
 
 std::int64_t rows_to_remember(const Network& network) {
   return expert_shape(network).value().settings.life.replay_rows;
+}
+
+std::int64_t epochs_between_expert_records(const json& memory) {
+  return memory.value("epoch_stride", std::int64_t{1});
+}
+
+void remember_epoch(json epoch, json& memory) {
+  if (!memory.contains("epochs")) memory["epochs"] = json::array();
+  json& epochs = memory["epochs"];
+  epochs.push_back(std::move(epoch));
+  if (epochs.size() <= most_expert_epochs) return;
+  memory["epoch_stride"] = 2 * epochs_between_expert_records(memory);
+  json every_other = json::array();  // multiples of the new stride
+  for (std::size_t i = 1; i < epochs.size(); i += 2) every_other.push_back(std::move(epochs[i]));
+  memory["epochs"] = std::move(every_other);
 }
 
 void remember_events(const std::vector<StructureEvent>& events, json& memory) {

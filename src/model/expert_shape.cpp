@@ -20,6 +20,17 @@ std::optional<ExpertShape> expert_shape(const Network& network) {
   return shape;
 }
 
+std::int64_t parameters_of_one_expert(const ExpertShape& shape) {
+  std::int64_t count = 0;
+  for (std::size_t layer = 0; layer < shape.layer_count(); ++layer)
+    count += (shape.layer_inputs(layer) + 1) * shape.layer_outputs(layer);
+  return count;
+}
+
+std::int64_t parameters_of_router(const ExpertShape& shape, std::int64_t experts) {
+  return (shape.inputs + 1) * shape.router_width() + (shape.router_width() + 1) * experts;
+}
+
 std::string expert_weight(std::size_t layer) {
   return fmt::format("experts.{}.weight", layer);
 }

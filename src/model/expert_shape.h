@@ -96,6 +96,10 @@ std::int64_t losses_behind(const ExpertSettings& settings);
 // None of a network of another family.
 std::optional<ExpertShape> expert_shape(const Network& network);
 
+// Numbers that are trained, of one expert, and of a router among so many of them.
+std::int64_t parameters_of_one_expert(const ExpertShape& shape);
+std::int64_t parameters_of_router(const ExpertShape& shape, std::int64_t experts);
+
 // Names of parameters: [max_experts, outputs, inputs] and [max_experts, outputs] of a layer of all experts.
 std::string expert_weight(std::size_t layer);
 std::string expert_bias(std::size_t layer);

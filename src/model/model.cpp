@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/hashed_file.h"
 #include "config/bounded_json.h"
+#include "model/expert_shape.h"
 #include "model/member_arrays.h"
 #include "model/safetensors.h"
 
@@ -312,7 +313,20 @@ std::vector<std::size_t> parts_of(const Model& model) {
   return std::vector<std::size_t>(members, 1);
 }
 
+namespace {
+
+// The arrays of a mixture have room for more experts than live.
+std::int64_t parameters_in_use(const ExpertShape& shape, const NamedArrays& parameters) {
+  const auto alive = find_array(parameters, alive_name).as<float>();
+  const auto living = std::ranges::count_if(alive, [](float each) { return each != 0; });
+  return parameters_of_router(shape, living) + living * parameters_of_one_expert(shape);
+}
+
+}  // namespace
+
 std::int64_t parameter_count(const Model& model) {
+  if (!model.is_ensemble())
+    if (const auto shape = expert_shape(model.network)) return parameters_in_use(*shape, model.parameters);
   std::int64_t count = 0;
   for (const NamedArray& each : model.parameters) count += each.array.size();
   for (const Model& member : model.members) count += parameter_count(member);

@@ -57,7 +57,7 @@ double weight_of_member(const Model& model, std::size_t member);
 // trained on other rows of the same table; of models that were combined each is a part of its own.
 std::vector<std::size_t> parts_of(const Model& model);
 
-// Of all members together.
+// Of all members together. In a mixture of experts, those of the router and of the experts that live.
 std::int64_t parameter_count(const Model& model);
 
 // model/ of a run folder: model.safetensors and model.json; what was predicted of rows that were held back is

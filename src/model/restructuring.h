@@ -72,6 +72,14 @@ struct Restructuring {
   // The same of a state that is not brought to the host.
   std::vector<StructureEvent> (*edit_in_place)(const StructureMoment& moment, StructureHandle& state,
                                                nlohmann::json& memory) = nullptr;
+  // Records the structure at the end of an epoch in the memory, for pictures, from the parameters. Null:
+  // nothing is recorded.
+  void (*observe)(const StructureMoment& moment, const NamedArrays& parameters,
+                  nlohmann::json& memory) = nullptr;
+  void (*observe_in_place)(const StructureMoment& moment, StructureHandle& state,
+                           nlohmann::json& memory) = nullptr;
+  // Epochs from one record to the next; grows, so that the number of records is bounded.
+  std::int64_t (*epochs_between_records)(const nlohmann::json& memory) = nullptr;
 };
 
 }  // namespace stoker

@@ -59,6 +59,14 @@ void tell_moments(const json& memory, ExpertsRecord& record) {
     moment.edges = strongest_edges(graph.edges);
     record.moments.push_back(std::move(moment));
   }
+  const json epochs = memory.value("epochs", json::array());
+  for (const json& each : epochs) {
+    const KnowledgeGraph graph = graph_from_json(each.at("graph"));
+    const auto step = each.at("step").get<std::int64_t>();
+    record.epochs.push_back({step, record.epoch_of(step), hesitation_in(each),
+                             nodes_in(graph, has_classes && record.classes.size() <= most_classes_always),
+                             strongest_edges(graph.edges)});
+  }
   const KnowledgeGraph graph = graph_from_json(memory.at("graph"));
   record.last = {record.steps, record.epoch_of(record.steps), hesitation_in(memory),
                  nodes_in(graph, has_classes), strongest_edges(graph.edges)};
@@ -67,14 +75,11 @@ void tell_moments(const json& memory, ExpertsRecord& record) {
 void count_parameters(const Network& network, ExpertsRecord& record) {
   const std::optional<ExpertShape> shape = expert_shape(network);
   if (!shape) return;
-  std::int64_t of_one = 0;
-  for (std::size_t layer = 0; layer < shape->layer_count(); ++layer)
-    of_one += (shape->layer_inputs(layer) + 1) * shape->layer_outputs(layer);
   const auto living = static_cast<std::int64_t>(record.last.nodes.size());
-  const std::int64_t router =
-      (shape->inputs + 1) * shape->router_width() + (shape->router_width() + 1) * living;
   record.top_k = shape->settings.top_k;
   record.room = shape->room();
+  const std::int64_t of_one = parameters_of_one_expert(*shape);
+  const std::int64_t router = parameters_of_router(*shape, living);
   record.parameters = router + living * of_one;
   record.active_parameters = router + std::min(living, record.top_k) * of_one;
 }

@@ -107,8 +107,11 @@ json to_json(const ExpertsRecord& record) {
   json events = json::array();
   for (const ExpertsRecord::Event& each : record.events)
     events.push_back({{"step", each.step}, {"kind", each.kind}, {"text", each.text}});
-  json moments = json::array();
-  for (const ExpertsRecord::Moment& each : record.moments) moments.push_back(moment_json(each));
+  const auto listed = [](const std::vector<ExpertsRecord::Moment>& all) {
+    json list = json::array();
+    for (const ExpertsRecord::Moment& each : all) list.push_back(moment_json(each));
+    return list;
+  };
   return {{"device", record.device},
           {"steps", record.steps},
           {"steps_per_epoch", record.steps_per_epoch},
@@ -118,7 +121,8 @@ json to_json(const ExpertsRecord& record) {
           {"active_parameters", record.active_parameters},
           {"classes", record.classes},
           {"events", std::move(events)},
-          {"moments", std::move(moments)},
+          {"moments", listed(record.moments)},
+          {"epochs", listed(record.epochs)},
           {"last", moment_json(record.last)}};
 }
 
@@ -138,15 +142,26 @@ ExpertsRecord experts_from(const RecordPart& part) {
     const RecordPart event(value, place);
     record.events.push_back({event.whole("step", 0, 0), event.text("kind"), event.text("text")});
   });
-  part.each("moments", [&](const json& value, const RecordPart::Place& place) {
-    record.moments.push_back(moment_in(RecordPart(value, place), record));
-    const auto last = record.moments.rbegin();
-    if (record.moments.size() > 1 && last->step < (last + 1)->step)
-      refuse("{}: the moments are not in the order of their steps", place());
-  });
+  const auto read = [&](const char* key, std::vector<ExpertsRecord::Moment>& into) {
+    part.each(key, [&](const json& value, const RecordPart::Place& place) {
+      into.push_back(moment_in(RecordPart(value, place), record));
+      const auto last = into.rbegin();
+      if (into.size() > 1 && last->step < (last + 1)->step)
+        refuse("{}: the {} are not in the order of their steps", place(), key);
+    });
+  };
+  read("moments", record.moments);
+  if (part.has("epochs")) read("epochs", record.epochs);
   if (!part.has("last")) refuse("{} is missing", part.place_of("last"));
   record.last = moment_in(RecordPart(part.at("last"), [&] { return part.place_of("last"); }), record);
   return record;
+}
+
+std::vector<const ExpertsRecord::Moment*> ExpertsRecord::moments_over_time() const {
+  std::vector<const Moment*> all;
+  for (const Moment& each : epochs.empty() ? moments : epochs) all.push_back(&each);
+  if (!epochs.empty() && last.step > epochs.back().step) all.push_back(&last);
+  return all;
 }
 
 std::vector<LivingExperts> living_experts(const ExpertsRecord& record) {

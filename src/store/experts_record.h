@@ -47,8 +47,12 @@ struct ExpertsRecord {
   std::vector<std::string> classes;    // names; none of a target of numbers
   std::vector<Event> events;           // by step
   std::vector<Moment> moments;         // of some sleeps, by step, the last among them
+  std::vector<Moment> epochs;          // at the ends of some epochs, by step
   Moment last;                         // when the training ended
 
+  // What pictures show one after the other: the ends of epochs with the end of the training, or sleeps in
+  // runs of earlier versions.
+  std::vector<const Moment*> moments_over_time() const;
   // A mixture remembers no more; what came before the first of so many is not known.
   bool has_all_events() const { return events.size() < most_expert_events; }
   std::int64_t epoch_of(std::int64_t step) const { return step < 1 ? 1 : (step - 1) / steps_per_epoch + 1; }

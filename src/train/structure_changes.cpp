@@ -61,8 +61,16 @@ std::int64_t StructureChanges::next_step(const Progress& progress) const {
   return family_->next_step(request_->network, progress.structure.json());
 }
 
+std::int64_t StructureChanges::steps_between_records(const Progress& progress) const {
+  return family_->observe == nullptr
+             ? 0
+             : family_->epochs_between_records(progress.structure.json()) * request_->steps_per_epoch();
+}
+
 std::int64_t StructureChanges::steps_until_next(const Progress& progress) const {
-  return std::max<std::int64_t>(1, next_step(progress) - progress.next_step);
+  const std::int64_t until_change = std::max<std::int64_t>(1, next_step(progress) - progress.next_step);
+  const std::int64_t between = steps_between_records(progress);
+  return between == 0 ? until_change : std::min(until_change, between - progress.next_step % between);
 }
 
 Dataset StructureChanges::remembered(std::int64_t steps) {
@@ -83,7 +91,24 @@ Dataset StructureChanges::remembered(std::int64_t steps) {
 }
 
 void StructureChanges::after_chunk(Engine& engine, Progress& progress, TrainingListener& listener) {
-  if (progress.next_step < next_step(progress)) return;
+  if (progress.next_step >= next_step(progress)) change(engine, progress, listener);
+  const std::int64_t between = steps_between_records(progress);
+  const bool is_last = progress.next_step == request_->planned_steps();
+  if (between > 0 && (progress.next_step % between == 0 || is_last)) observe(engine, progress);
+}
+
+void StructureChanges::observe(Engine& engine, Progress& progress) const {
+  const Traced traced(TraceKind::training, "recording the structure");
+  const Dataset none;
+  const StructureMoment moment{request_->network, progress.next_step, request_->seed, none};
+  auto* in_place = dynamic_cast<EditsInPlace*>(&engine);
+  if (in_place != nullptr && family_->observe_in_place != nullptr)
+    if (const std::unique_ptr<StructureHandle> state = in_place->structure())
+      return family_->observe_in_place(moment, *state, progress.structure.change());
+  family_->observe(moment, engine.parameters(), progress.structure.change());
+}
+
+void StructureChanges::change(Engine& engine, Progress& progress, TrainingListener& listener) {
   const Traced traced(TraceKind::training, "changing the structure");
   const Dataset rows = remembered(progress.next_step);
   const std::vector<StructureEvent> events =

@@ -27,6 +27,10 @@ class StructureChanges {
  private:
   Dataset remembered(std::int64_t steps);
   std::int64_t next_step(const Progress& progress) const;
+  // Steps from one record of the structure to the next, at ends of epochs; 0: none is kept.
+  std::int64_t steps_between_records(const Progress& progress) const;
+  void change(Engine& engine, Progress& progress, TrainingListener& listener);
+  void observe(Engine& engine, Progress& progress) const;
 
   const EngineRequest* request_;
   const Restructuring* family_;

@@ -2,6 +2,7 @@
 #include "model/experts.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -15,6 +16,7 @@
 #include "model/expert_graph.h"
 #include "model/expert_likeness.h"
 #include "model/expert_lives.h"
+#include "model/expert_memory.h"
 #include "model/expert_surgery.h"
 #include "model/family.h"
 
@@ -380,6 +382,43 @@ TEST(Experts, AMemoryOfOthersIsRefused) {
   EXPECT_THAT(refused(edge), HasSubstr("not there"));
   EXPECT_NE(refused(json::object()), "");
   EXPECT_NE(refused(json::array()), "");
+}
+
+// What pictures show of every epoch; its number is bounded however long a training is.
+TEST(Experts, AreRecordedAtTheEndsOfEpochsAndChangeNothing) {
+  const Network network = network_with(small_experts());
+  json memory = lives_of_experts().begin(network);
+  const NamedArrays state = state_of(network);
+  NamedArrays parameters;
+  for (const NamedArray& each : state)
+    if (each.name.starts_with("parameters."))
+      parameters.push_back({each.name.substr(11), each.array.clone()});
+  Array activations = Array::from<float>(std::array<float, 6>{5, 3, 2, 0, 0, 0}, {6});
+  std::ranges::find(parameters, "usage.activations", &NamedArray::name)->array = activations;
+  const Dataset none;
+  json without_records = memory;
+  lives_of_experts().observe({network, 10, 1, none}, parameters, memory);
+  const KnowledgeGraph graph = graph_from_json(memory.at("epochs").at(0).at("graph"));
+  ASSERT_EQ(graph.nodes.size(), 3U);
+  EXPECT_EQ(graph.nodes[0].seen_rows, std::vector<double>{5});
+  EXPECT_EQ(graph.nodes[2].seen_rows, std::vector<double>{2});
+  json others = memory;
+  others.erase("epochs");
+  EXPECT_EQ(others, without_records);
+
+  std::int64_t observed = 0;
+  for (std::int64_t epoch = 2; epoch <= 1000; ++epoch) {
+    if (epoch % lives_of_experts().epochs_between_records(memory) != 0) continue;
+    lives_of_experts().observe({network, 10 * epoch, 1, none}, parameters, memory);
+    ++observed;
+    EXPECT_LE(memory.at("epochs").size(), most_expert_epochs);
+  }
+  EXPECT_LT(observed, 200);
+  EXPECT_GE(memory.at("epochs").size(), most_expert_epochs / 2);
+  const std::int64_t stride = lives_of_experts().epochs_between_records(memory);
+  for (const json& each : memory.at("epochs"))
+    EXPECT_EQ(each.at("step").get<std::int64_t>() % (10 * stride), 0);
+  lives_of_experts().check(network, memory);
 }
 
 }  // namespace

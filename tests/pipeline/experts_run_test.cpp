@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "pipeline/watchers.h"
+#include "report/epoch_values.h"
 #include "report/gnuplot.h"
 #include "report/report.h"
 
@@ -61,6 +62,17 @@ TEST(ExpertsRun, KeepsHowTheExpertsLivedAndDrawsThem) {
   const auto living = experts.at("last").at("nodes").size();
   EXPECT_EQ(experts.at("parameters"), 3 + 2 * living + 51 * living);
   EXPECT_EQ(experts.at("active_parameters"), 3 + 2 * living + 51 * 2);
+  std::vector<std::int64_t> ends;
+  for (const json& epoch : experts.at("epochs")) ends.push_back(epoch.at("step").get<std::int64_t>());
+  EXPECT_THAT(ends, testing::ElementsAre(10, 20, 30, 40, 50, 60));
+  const json record = json::parse(read_file(run.watcher.run_folder / "run.json", 1U << 20));
+  EXPECT_EQ(record.at("trainings").at(0).at("parameters"), experts.at("parameters"))
+      << "room that no expert lives in is no parameter";
+  const EpochValues values = read_epoch_values(run.watcher.run_folder / "values").at(0);
+  const std::vector<double>* accuracy = values.column("train_accuracy");
+  ASSERT_NE(accuracy, nullptr);
+  EXPECT_EQ(accuracy->size(), 6U);
+  for (const double each : *accuracy) EXPECT_NEAR(each * 240, std::round(each * 240), 1e-9);
   const json& moments = experts.at("moments");
   ASSERT_GE(moments.size(), 3U);
   EXPECT_EQ(moments.at(0).at("step"), 15);
@@ -86,8 +98,9 @@ TEST(ExpertsRun, KeepsHowTheExpertsLivedAndDrawsThem) {
               testing::HasSubstr("data-experts=\"0\""));
   EXPECT_TRUE(has_plot(run, "performance_summary.txt"));
   if (!find_gnuplot().empty()) {
-    for (const char* name : {"training_metrics.png", "expert_activations.png",
-                             "expert_device_distribution.png", "knowledge_graph_epoch_2.png"})
+    for (const char* name :
+         {"training_metrics.png", "expert_activations.png", "expert_device_distribution.png",
+          "knowledge_graph_epoch_1.png", "knowledge_graph_epoch_6.png"})
       EXPECT_TRUE(has_plot(run, name)) << name;
   }
   // From the cache, another run folder has the same.
