@@ -18,6 +18,7 @@ constexpr const char* confusion_kind = "confusion_matrix";
 constexpr const char* scores_kind = "class_scores";
 constexpr const char* calibration_kind = "calibration";
 constexpr const char* map_kind = "position_map";
+constexpr const char* over_time_kind = "predicted_over_time";
 constexpr const char* importance_kind = "column_importance";
 
 json written(const PredictedAgainstActual& chart) {
@@ -57,6 +58,12 @@ json written(const PositionMap& chart) {
           {"predicted_x", chart.predicted_x},
           {"predicted_y", chart.predicted_y},
           {"radius", chart.radius}};
+}
+
+json written(const PredictedOverTime& chart) {
+  return {{"kind", over_time_kind},       {"group", chart.group}, {"time_column", chart.time_column},
+          {"has_dates", chart.has_dates}, {"time", chart.time},   {"actual", chart.actual},
+          {"predicted", chart.predicted}};
 }
 
 template <class Rows>
@@ -117,6 +124,19 @@ Calibration calibration_from(const json& value) {
       calibration.rows.size() != calibration.predicted.size())
     refuse("the lists of its calibration are of unequal length");
   return calibration;
+}
+
+PredictedOverTime over_time_from(const json& value) {
+  PredictedOverTime chart;
+  chart.group = value.at("group").get<std::string>();
+  chart.time_column = value.at("time_column").get<std::string>();
+  chart.has_dates = value.at("has_dates").get<bool>();
+  chart.time = numbers_from(value.at("time"));
+  chart.actual = numbers_from(value.at("actual"));
+  chart.predicted = numbers_from(value.at("predicted"));
+  if (chart.actual.size() != chart.time.size() || chart.predicted.size() != chart.time.size())
+    refuse("the lists of its course over time are of unequal length");
+  return chart;
 }
 
 PositionMap map_from(const json& value) {
@@ -184,6 +204,7 @@ Chart chart_from_json(const json& value) {
   if (kind == importance_kind) return importance_from(value);
   if (kind == calibration_kind) return calibration_from(value);
   if (kind == map_kind) return map_from(value);
+  if (kind == over_time_kind) return over_time_from(value);
   refuse("it has a chart of an unknown kind, '{}'", kind.substr(0, 100));
 }
 

@@ -16,6 +16,17 @@ struct PredictedAgainstActual {
   std::vector<double> predicted;
 };
 
+// Rows of a series in the order of time: the latest 2,000 of the group that has the most rows. With several
+// steps ahead, the first of them.
+struct PredictedOverTime {
+  std::string group;        // empty if there is only one
+  std::string time_column;  // empty: `time` counts the rows
+  bool has_dates = false;   // `time` is in seconds since 1970
+  std::vector<double> time;
+  std::vector<double> actual;
+  std::vector<double> predicted;
+};
+
 // The same of classes, by their names.
 struct PredictedClasses {
   std::vector<std::string> actual;
@@ -68,7 +79,7 @@ struct PositionMap {
 };
 
 using Chart = std::variant<PredictedAgainstActual, PredictedClasses, ConfusionMatrix, ClassScores,
-                           ColumnImportance, Calibration, PositionMap>;
+                           ColumnImportance, Calibration, PositionMap, PredictedOverTime>;
 
 // {"kind": "confusion_matrix", …}
 nlohmann::json to_json(const Chart& chart);

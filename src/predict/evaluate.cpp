@@ -17,6 +17,7 @@
 #include "predict/calibration.h"
 #include "predict/certainty.h"
 #include "predict/cube_scores.h"
+#include "predict/over_time.h"
 #include "predict/positions.h"
 #include "predict/predictions.h"
 
@@ -304,6 +305,8 @@ void evaluate_numbers(const Model& model, const Table& table, const Notes& notes
     evaluation.by_step = measured_steps(actual, predicted, steps, wanted);
   }
   evaluation.charts.emplace_back(PredictedAgainstActual{even_sample(actual), even_sample(predicted)});
+  if (auto over_time = predicted_over_time(table, actual, predicted, steps))
+    evaluation.charts.emplace_back(std::move(*over_time));
   if (!judged) return;
   add_certainty(rows, wanted, drawn_at_once(table, model.preparation.steps()), evaluation);
   if (auto last = baseline_of_last_values(table, actual, steps, wanted))
