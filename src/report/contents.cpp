@@ -119,12 +119,11 @@ void mark_best_epochs(std::vector<LossCurve>& curves, const RunRecord& record) {
   }
 }
 
-// Beyond this, differences and spans of numbers run out of the range of a double.
+}  // namespace
+
 bool is_drawable(double value) {
   return std::abs(value) < 1e100;
 }
-
-}  // namespace
 
 RunContents read_contents(const RunPaths& paths, const std::vector<CardCubes>& known) {
   RunContents contents;
@@ -166,6 +165,25 @@ std::vector<DrawnRow> drawable_rows(const Evaluation& evaluation) {
       rows.push_back({chart->actual[i], chart->predicted[i]});
   }
   return rows;
+}
+
+std::optional<PredictedOverTime> drawable_over_time(const Evaluation& evaluation) {
+  const auto* chart = evaluation.chart<PredictedOverTime>();
+  if (chart == nullptr) return std::nullopt;
+  PredictedOverTime drawn{chart->group, chart->time_column, chart->has_dates, {}, {}, {}};
+  for (std::size_t i = 0; i < chart->time.size(); ++i) {
+    if (!is_drawable(chart->time[i]) || !is_drawable(chart->actual[i]) || !is_drawable(chart->predicted[i]))
+      continue;
+    drawn.time.push_back(chart->time[i]);
+    drawn.actual.push_back(chart->actual[i]);
+    drawn.predicted.push_back(chart->predicted[i]);
+  }
+  if (drawn.time.size() < 2) return std::nullopt;
+  return drawn;
+}
+
+std::string axis_over_time(const PredictedOverTime& chart) {
+  return chart.time_column.empty() ? "Row" : chart.time_column + " (last known value)";
 }
 
 }  // namespace stoker

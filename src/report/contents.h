@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,7 +49,16 @@ struct DrawnRow {
   double predicted;
 };
 
+// Beyond this, differences and spans of numbers exceed the range of a double.
+bool is_drawable(double value);
+
 // The rows of a regression that can be drawn: both values are numbers of a sane size.
 std::vector<DrawnRow> drawable_rows(const Evaluation& evaluation);
+
+// The rows of a series that can be plotted over time; none of an evaluation without time, or with a single
+// row.
+std::optional<PredictedOverTime> drawable_over_time(const Evaluation& evaluation);
+// For the axis of time: a value is predicted from a window whose last time step it names.
+std::string axis_over_time(const PredictedOverTime& chart);
 
 }  // namespace stoker

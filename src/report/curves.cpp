@@ -53,6 +53,7 @@ class CurveReader {
         curve.rows_per_second.push_back(drawn(epoch.rows_per_second));
         curve.gradient_norm.push_back(drawn(epoch.record.gradient_norm.value_or(none)));
         curve.memory_bytes.push_back(epoch.memory_bytes > 0 ? static_cast<double>(epoch.memory_bytes) : none);
+        curve.seconds.push_back(drawn(epoch.seconds));
       }
     }
     return curves;
@@ -142,9 +143,9 @@ LossCurve thinned(const LossCurve& curve, std::size_t most) {
   result.best_epoch = curve.best_epoch;
   for (std::size_t i = 0; i < size; ++i) {
     if (i % stride != 0 && i + 1 != size && curve.epochs[i] != curve.best_epoch) continue;
-    for (const auto values :
-         {&LossCurve::epochs, &LossCurve::training, &LossCurve::validation, &LossCurve::learning_rate,
-          &LossCurve::rows_per_second, &LossCurve::gradient_norm, &LossCurve::memory_bytes})
+    for (const auto values : {&LossCurve::epochs, &LossCurve::training, &LossCurve::validation,
+                              &LossCurve::learning_rate, &LossCurve::rows_per_second,
+                              &LossCurve::gradient_norm, &LossCurve::memory_bytes, &LossCurve::seconds})
       if (!(curve.*values).empty()) (result.*values).push_back((curve.*values)[i]);
   }
   return result;

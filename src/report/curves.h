@@ -19,7 +19,8 @@ struct LossCurve {
   std::vector<double> rows_per_second;
   std::vector<double> gradient_norm;
   std::vector<double> memory_bytes;
-  double best_epoch = 0;  // 0: not known
+  std::vector<double> seconds;  // of each epoch
+  double best_epoch = 0;        // 0: not known
 
   bool has_validation() const;
   // Whether the losses are positive and span more than two decades, so that a linear axis would hide most of

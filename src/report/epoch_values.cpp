@@ -50,6 +50,11 @@ EpochValues read_values(const fs::path& file) {
 
 }  // namespace
 
+const std::vector<double>* EpochValues::column(std::string_view name) const {
+  const auto found = std::ranges::find(names, name);
+  return found == names.end() ? nullptr : &columns[static_cast<std::size_t>(found - names.begin())];
+}
+
 std::vector<EpochValues> read_epoch_values(const fs::path& folder) {
   std::vector<EpochValues> all;
   std::error_code error;

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace stoker {
@@ -12,6 +13,8 @@ struct EpochValues {
   std::vector<double> epochs;
   std::vector<std::string> names;            // train_NAME and validation_NAME
   std::vector<std::vector<double>> columns;  // of each name; NaN where there is none
+
+  const std::vector<double>* column(std::string_view name) const;  // null if there is none
 };
 
 // By card. Refuses what is no such file.

@@ -236,8 +236,16 @@ std::string loss_section(const RunContents& contents) {
 std::string predictions_section(const RunContents& contents) {
   const bool several = contents.evaluations.size() > 1;
   std::string figures;
+  std::string series;
   std::size_t index = 0;
+  std::size_t over_time = 0;
   for (const CardEvaluation& each : contents.evaluations) {
+    if (const auto chart = drawable_over_time(each.evaluation))
+      series += figure("over_time", over_time++,
+                       html_escaped("Predicted and actual over time" +
+                                    (chart->group.empty() ? "" : " of " + chart->group)) +
+                           behind(each.card, several),
+                       "");
     const std::size_t points = drawable_rows(each.evaluation).size();
     if (points == 0) continue;
     figures += figure("predicted", index, "Predicted against actual" + behind(each.card, several), "");
@@ -246,10 +254,10 @@ std::string predictions_section(const RunContents& contents) {
   }
   if (figures.empty()) return "";
   return fmt::format(
-      "<section>\n<h2>Predictions</h2>\n<div class=\"plots\">\n{}</div>\n<p class=\"hint\">At most 5,000 "
-      "rows of each "
-      "evaluation are drawn, evenly spaced.</p>\n</section>\n",
-      figures);
+      "<section>\n<h2>Predictions</h2>\n{}<div class=\"plots\">\n{}</div>\n<p class=\"hint\">At most 5,000 "
+      "rows of each evaluation are drawn, evenly spaced{}.</p>\n</section>\n",
+      series, figures,
+      series.empty() ? "" : "; over time, the latest 2,000 of the group that has the most, one step ahead");
 }
 
 std::string confusion_section(const RunContents& contents) {

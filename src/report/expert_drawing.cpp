@@ -32,6 +32,7 @@ class Lineage {
       for (const ExpertsRecord::Node& each : moment.nodes) parents_.emplace(each.number, each.parent);
     };
     for (const ExpertsRecord::Moment& each : record.moments) know(each);
+    for (const ExpertsRecord::Moment& each : record.epochs) know(each);
     know(record.last);
     std::map<std::int64_t, std::vector<std::int64_t>> children;
     std::vector<std::int64_t> open;
@@ -209,7 +210,7 @@ void ExpertPlaces::add_labels(const ExpertsRecord::Moment& moment, DrawnExperts&
 
 std::vector<const ExpertsRecord::Moment*> moments_to_draw(const ExpertsRecord& record, std::size_t most) {
   std::map<std::int64_t, const ExpertsRecord::Moment*> by_epoch;
-  for (const ExpertsRecord::Moment& each : record.moments) by_epoch[each.epoch] = &each;
+  for (const ExpertsRecord::Moment* each : record.moments_over_time()) by_epoch[each->epoch] = each;
   std::vector<const ExpertsRecord::Moment*> all;
   for (const auto& [epoch, moment] : by_epoch) all.push_back(moment);
   if (all.size() <= most) return all;

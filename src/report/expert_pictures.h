@@ -10,9 +10,10 @@
 // The pictures of a mixture of experts; `run` is the run's name, for the titles.
 namespace stoker {
 
-// Loss, experts that live, and the router's hesitation, below each other. The curve may be null.
+// Panels below each other: loss, accuracy, experts that live, the router's hesitation, and the seconds of
+// each epoch. A panel without numbers is left out; curve and values may be null.
 GnuplotPicture expert_metrics_picture(const ExpertsRecord& experts, const LossCurve* curve,
-                                      const std::string& run);
+                                      const EpochValues* values, const std::string& run);
 // Who answers for which class at the last sleep; of a target of numbers, for how many rows. Nothing where
 // there was no sleep.
 std::optional<GnuplotPicture> expert_activations_picture(const ExpertsRecord& experts,

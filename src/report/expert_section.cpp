@@ -17,7 +17,7 @@ std::string section_count(std::int64_t count) {
 
 // What the page's script fills in, by the number of the record among those with moments.
 std::string graph_figure(const ExpertsRecord& experts, std::size_t index) {
-  const std::size_t last = experts.moments.size() - 1;
+  const std::size_t last = experts.moments_over_time().size() - 1;
   return fmt::format(
       "<figure data-experts=\"{0}\">\n<figcaption><span>Who is tied to whom</span></figcaption>\n"
       "<label class=\"moments\">Epoch <input type=\"range\" min=\"0\" max=\"{1}\" value=\"{1}\" step=\"1\"> "
@@ -62,8 +62,8 @@ std::string events_table(const ExpertsRecord& experts) {
 std::string words_about(const ExpertsRecord& experts) {
   const auto sleeps = std::ranges::count(experts.events, "slept", &ExpertsRecord::Event::kind);
   return fmt::format(
-             "<p>{} at the start, {} at the end, room for {}; {}. {} of {} parameters answer for a "
-             "row.</p>\n",
+             "<p>{} at the start of the training, {} at its end, room for {}; {}. At the end, {} of {} "
+             "parameters answer for a row.</p>\n",
              section_count(living_experts(experts).front().count),
              section_count(static_cast<std::int64_t>(experts.last.nodes.size())), section_count(experts.room),
              counted(static_cast<std::uint64_t>(sleeps), "sleep"), section_count(experts.active_parameters),
@@ -79,7 +79,7 @@ std::string experts_section(const RunContents& contents) {
   for (const CardExperts& each : contents.experts) {
     if (contents.experts.size() > 1) parts += fmt::format("<h3>{}</h3>\n", html_escaped(each.card));
     parts += words_about(each.experts);
-    if (!each.experts.moments.empty()) parts += graph_figure(each.experts, index++);
+    if (!each.experts.moments_over_time().empty()) parts += graph_figure(each.experts, index++);
     parts += events_table(each.experts);
   }
   return parts.empty() ? "" : fmt::format("<section>\n<h2>Experts</h2>\n{}</section>\n", parts);

@@ -44,7 +44,8 @@ void add_training(const RunRecord::Training& training, SummaryLines& lines) {
 }
 
 void add_experts(const ExpertsRecord& experts, SummaryLines& lines) {
-  lines.add("parameters", fmt::format("{} (router and living experts)", summary_count(experts.parameters)));
+  lines.add("parameters at the end",
+            fmt::format("{} (router and living experts)", summary_count(experts.parameters)));
   lines.add("active per row", fmt::format("{} (router and {} of the experts)",
                                           summary_count(experts.active_parameters), experts.top_k));
   lines.add("experts at the start", summary_count(living_experts(experts).front().count));

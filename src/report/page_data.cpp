@@ -46,6 +46,11 @@ json curve_data(const LossCurve& whole) {
   return data;
 }
 
+json over_time_data(const PredictedOverTime& chart, const std::string& target) {
+  return {{"target", target},   {"axis", axis_over_time(chart)},   {"has_dates", chart.has_dates},
+          {"time", chart.time}, {"actual", rounded(chart.actual)}, {"predicted", rounded(chart.predicted)}};
+}
+
 // Sorted by the actual value: the plot wants its x that way.
 json scatter_data(const Evaluation& evaluation) {
   std::vector<DrawnRow> rows = drawable_rows(evaluation);
@@ -91,10 +96,23 @@ json steps_data(const Evaluation& evaluation, std::string_view metric) {
   return data;
 }
 
+const char* name_of_rows(PlottedLines::Of of) {
+  switch (of) {
+    case PlottedLines::Of::training:
+      return "training";
+    case PlottedLines::Of::validation:
+      return "validation";
+    case PlottedLines::Of::neither:
+      break;
+  }
+  return "";
+}
+
 json lines_data(const PlottedLines& lines) {
   json drawn = json::array();
   for (const PlottedLines::Line& each : lines.lines)
     drawn.push_back({{"label", each.label},
+                     {"of", name_of_rows(each.of)},
                      {"values", rounded(each.values)},
                      {"deviation", each.deviation.empty() ? json() : rounded(each.deviation)}});
   return {{"x", rounded(lines.x)},     {"x_label", lines.x_label},      {"y_label", lines.y_label},
@@ -109,7 +127,8 @@ json tenths(double value) {
 json experts_data(const ExpertsRecord& record) {
   const ExpertPlaces places(record);
   json moments = json::array();
-  for (const ExpertsRecord::Moment& moment : record.moments) {
+  for (const ExpertsRecord::Moment* each_moment : record.moments_over_time()) {
+    const ExpertsRecord::Moment& moment = *each_moment;
     const DrawnExperts drawn = places.drawn(moment);
     json experts = json::array();
     for (const DrawnExpert& each : drawn.experts)
@@ -172,15 +191,18 @@ std::string for_script(const std::string& text) {
 std::string page_data(const RunContents& contents) {
   json data{{"curves", json::array()}, {"scatters", json::array()}, {"histograms", json::array()},
             {"steps", json::array()},  {"experts", json::array()},  {"cubes", json::array()},
-            {"lines", json::array()}};
+            {"lines", json::array()},  {"over_time", json::array()}};
   for (const CubeView* each : views_of_page(contents)) data["cubes"].push_back(to_json(*each));
   for (const PlottedLines& lines : lines_of_page(contents)) data["lines"].push_back(lines_data(lines));
   for (const CardExperts& each : contents.experts)
-    if (!each.experts.moments.empty()) data["experts"].push_back(experts_data(each.experts));
+    if (!each.experts.moments_over_time().empty()) data["experts"].push_back(experts_data(each.experts));
   for (const LossCurve& curve : contents.curves) data["curves"].push_back(curve_data(curve));
   for (const CardEvaluation& each : contents.evaluations)
     if (const Metric* metric = metric_of_steps(each.evaluation))
       data["steps"].push_back(steps_data(each.evaluation, metric->name));
+  for (const CardEvaluation& each : contents.evaluations)
+    if (const auto chart = drawable_over_time(each.evaluation))
+      data["over_time"].push_back(over_time_data(*chart, each.evaluation.target));
   for (const CardEvaluation& each : contents.evaluations) {
     if (drawable_rows(each.evaluation).empty()) continue;
     data["scatters"].push_back(scatter_data(each.evaluation));

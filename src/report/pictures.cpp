@@ -11,6 +11,7 @@
 #include "predict/metrics.h"
 #include "report/axis_ticks.h"
 #include "report/histogram.h"
+#include "report/line_colors.h"
 
 namespace stoker {
 namespace {
@@ -99,11 +100,11 @@ GnuplotPicture loss_picture(const LossCurve& whole, const std::string& run) {
     fmt::format_to(std::back_inserter(data), "{} {} {}\n", curve.epochs[i], number(curve.training[i]),
                    number(curve.validation[i]));
   const char* style = curve.epochs.size() <= 30 ? "linespoints pointtype 7 pointsize 0.8" : "lines";
-  std::string lines =
-      fmt::format("'loss.txt' using 1:2 with {} linewidth 2 linecolor rgb '#d9480f' title 'training'", style);
+  std::string lines = fmt::format(
+      "'loss.txt' using 1:2 with {} linewidth 2 linecolor rgb '{}' title 'training'", style, training_color);
   if (curve.has_validation())
-    lines +=
-        fmt::format(", '' using 1:3 with {} linewidth 2 linecolor rgb '#1c64d1' title 'validation'", style);
+    lines += fmt::format(", '' using 1:3 with {} linewidth 2 linecolor rgb '{}' title 'validation'", style,
+                         validation_color);
   std::string mark;
   if (curve.best_epoch > 0 && curve.has_validation()) {
     const char* look = "linewidth 1.2 dashtype 2 linecolor rgb '#64748b'";

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "report/drawn_map.h"
+#include "report/epoch_lines.h"
 #include "report/expert_pictures.h"
 #include "report/pictures.h"
 #include "report/report.h"
@@ -26,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t most_drawn_classes = 1'000;
-constexpr std::size_t most_expert_graphs = 6;
+constexpr std::size_t most_expert_graphs = 10;
 
 // "loss.png", or "loss-<card>.png" where several cards have such a picture.
 std::string file_name(std::string_view what, const std::string& card, bool several) {
@@ -39,6 +40,9 @@ void draw_evaluation(Drawer& drawer, const CardEvaluation& each, const std::stri
                 file_name("predicted_vs_actual", each.card, several));
     drawer.draw(residuals_picture(each.evaluation, run), file_name("residuals", each.card, several));
   }
+  if (const auto over_time = drawable_over_time(each.evaluation))
+    drawer.draw(over_time_picture(*over_time, each.evaluation.target, run),
+                file_name("predicted_over_time", each.card, several));
   if (drawn_map(each.evaluation))
     drawer.draw(map_picture(each.evaluation, run), file_name("map", each.card, several));
   const auto* matrix = each.evaluation.chart<ConfusionMatrix>();
@@ -49,21 +53,33 @@ void draw_evaluation(Drawer& drawer, const CardEvaluation& each, const std::stri
     drawer.draw(confusion_picture(each.evaluation, run), file_name("confusion", each.card, several));
 }
 
+// Of trainings for classes.
+void draw_accuracy(Drawer& drawer, const EpochValues& values, const RunContents& contents) {
+  const auto lines = accuracy_lines(values);
+  if (!lines) return;
+  const auto curve = std::ranges::find(contents.curves, values.card, &LossCurve::card);
+  drawer.draw(
+      accuracy_picture(*lines, curve == contents.curves.end() ? 0 : curve->best_epoch, contents.record.name),
+      file_name("accuracy", values.card, contents.values.size() > 1));
+}
+
 void draw_experts(Drawer& drawer, const CardExperts& each, const RunContents& contents, const Notes& notes) {
   const bool several = contents.experts.size() > 1;
   const std::string& run = contents.record.name;
   const auto curve = std::ranges::find(contents.curves, each.card, &LossCurve::card);
-  drawer.draw(expert_metrics_picture(each.experts, curve == contents.curves.end() ? nullptr : &*curve, run),
+  const auto values = std::ranges::find(contents.values, each.card, &EpochValues::card);
+  drawer.draw(expert_metrics_picture(each.experts, curve == contents.curves.end() ? nullptr : &*curve,
+                                     values == contents.values.end() ? nullptr : &*values, run),
               file_name("training_metrics", each.card, several));
   drawer.draw(expert_devices_picture(each.experts, run),
               file_name("expert_device_distribution", each.card, several));
-  const auto activations = expert_activations_picture(each.experts, run);
-  if (!activations) {
+  if (const auto activations = expert_activations_picture(each.experts, run))
+    drawer.draw(*activations, file_name("expert_activations", each.card, several));
+  if (each.experts.moments_over_time().empty()) {
     notes(Severity::info,
           "the graph of the experts was not drawn: the training ended before their first sleep");
     return;
   }
-  drawer.draw(*activations, file_name("expert_activations", each.card, several));
   const ExpertPlaces places(each.experts);
   for (const ExpertsRecord::Moment* moment : moments_to_draw(each.experts, most_expert_graphs))
     drawer.draw(expert_graph_picture(places, *moment, run),
@@ -109,6 +125,7 @@ void draw_plots(const RunPaths& paths, const RunContents& contents, const Notes&
     if (const auto picture = training_picture(curve, contents.record.name))
       drawer.draw(*picture, file_name("training", curve.card, several));
   }
+  for (const EpochValues& each : contents.values) draw_accuracy(drawer, each, contents);
   for (const CardExperts& each : contents.experts) draw_experts(drawer, each, contents, notes);
   for (const CardEvaluation& each : contents.evaluations)
     draw_evaluation(drawer, each, contents.record.name, contents.evaluations.size() > 1);

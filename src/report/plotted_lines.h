@@ -9,10 +9,13 @@ namespace stoker {
 
 // Curves over one axis, as the page's script draws them.
 struct PlottedLines {
+  // Lines of training and of validation have one color each, in every plot.
+  enum class Of { neither, training, validation };
   struct Line {
     std::string label;
     std::vector<double> values;
     std::vector<double> deviation = {};  // drawn on both sides; may be empty
+    Of of = Of::neither;
   };
   std::string caption;
   std::string x_label;

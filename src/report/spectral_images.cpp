@@ -46,7 +46,7 @@ std::string add_outline(const std::string& marks, const CubeImage& image, const 
   std::string outline = marks.empty() ? "" : outline_of(bytes_of_base64(marks), image);
   if (outline.empty()) return "";
   picture.files.emplace_back(name + ".txt", std::move(outline));
-  return fmt::format(", '{}.txt' using 1:2 with lines linewidth 1.6 linecolor rgb ", name);
+  return fmt::format(", '{}.txt' using 1:2 with lines linecolor rgb ", name);
 }
 
 // Where a pixel is drawn along a side of so many: gnuplot draws nothing of a single line, so that it is given
@@ -124,6 +124,7 @@ GnuplotPicture cube_picture(const CubeView& view) {
   GnuplotPicture picture;
   const std::string actual = add_outline(image.actual, image, "marked", picture);
   const std::string found = add_outline(image.found, image, "found", picture);
+  // The line around what was found is wider and below, so that it shows on both sides of one around marks.
   const auto outlined = [](const std::string& outline, const char* colour, const char* title) {
     return outline.empty() ? "" : fmt::format("{}'{}' {}", outline, colour, title);
   };
@@ -134,10 +135,11 @@ GnuplotPicture cube_picture(const CubeView& view) {
       gnuplot_text(view.reason.empty() ? view.name : fmt::format("{}: {}", view.name, view.reason), 100),
       -stretch_of_pixels(image.height, image.width), static_cast<double>(image.width) - 0.5,
       static_cast<double>(image.height) - 0.5);
-  picture.commands += fmt::format(
-      "{}set title {}\nplot 'colours.txt' using 1:2:3:4:5 with rgbimage notitle{}{}\n",
-      margins_around(image, 0.03, 0.46), gnuplot_text(words_of_colours(view)),
-      outlined(found, "#22d3ee", "title 'found'"), outlined(actual, "#facc15", "dashtype 2 title 'marked'"));
+  picture.commands +=
+      fmt::format("{}set title {}\nplot 'colours.txt' using 1:2:3:4:5 with rgbimage notitle{}{}\n",
+                  margins_around(image, 0.03, 0.46), gnuplot_text(words_of_colours(view)),
+                  outlined(found, "#22d3ee", "linewidth 3.2 title 'found'"),
+                  outlined(actual, "#facc15", "linewidth 1.4 title 'marked'"));
   const double high = image.highest > image.lowest ? image.highest : image.lowest + 1;
   const std::span<const double> across = halves_of(image.width), down = halves_of(image.height);
   picture.commands += fmt::format(
@@ -149,7 +151,7 @@ GnuplotPicture cube_picture(const CubeView& view) {
       margins_around(image, 0.49, 0.92), heat_palette, image.lowest, high, image.width * std::ssize(across),
       image.height * std::ssize(down), 1.0 / static_cast<double>(across.size()),
       1.0 / static_cast<double>(down.size()), across.front(), down.front(),
-      outlined(actual, "#ffffff", "notitle"));
+      outlined(actual, "#ffffff", "linewidth 1.6 notitle"));
   picture.files.emplace_back("colours.txt", colours_file(image));
   picture.files.emplace_back("scores.bin", scores_file(image));
   return picture;

@@ -14,13 +14,6 @@ constexpr std::string_view of_validation = "validation_";
 constexpr std::size_t most_losses_drawn = 8;
 constexpr std::size_t most_epochs_drawn = 4'000;
 
-const std::vector<double>* column_named(const EpochValues& values, const std::string& name) {
-  const auto found = std::ranges::find(values.names, name);
-  return found == values.names.end()
-             ? nullptr
-             : &values.columns[static_cast<std::size_t>(found - values.names.begin())];
-}
-
 std::vector<double> every(const std::vector<double>& numbers, std::size_t step) {
   std::vector<double> some;
   for (std::size_t i = 0; i < numbers.size(); ++i)
@@ -38,29 +31,35 @@ PlottedLines over_epochs(const EpochValues& values, std::size_t step) {
 }  // namespace
 
 std::vector<PlottedLines> lines_of(const EpochValues& values) {
+  using Of = PlottedLines::Of;
   std::vector<PlottedLines> all;
   if (values.epochs.size() < 2) return all;
   const std::size_t step = 1 + values.epochs.size() / most_epochs_drawn;
-  PlottedLines metrics = over_epochs(values, step);
-  metrics.caption = "Metrics of what is held back, by epoch";
-  metrics.y_label = "Metric";
+  PlottedLines held_out = over_epochs(values, step);
+  held_out.caption = "Validation metrics by epoch";
+  held_out.y_label = "Metric";
   for (const std::string& name : values.names) {
     const bool is_trained = name.starts_with(of_training);
     const std::string rest =
         name.substr(std::min(name.size(), (is_trained ? of_training : of_validation).size()));
-    const std::vector<double>* trained = column_named(values, fmt::format("{}{}", of_training, rest));
-    const std::vector<double>* validated = column_named(values, fmt::format("{}{}", of_validation, rest));
+    const std::vector<double>* trained = values.column(fmt::format("{}{}", of_training, rest));
+    const std::vector<double>* validated = values.column(fmt::format("{}{}", of_validation, rest));
     if (trained == nullptr && validated != nullptr)
-      metrics.lines.push_back({std::string(title_of(rest)), every(*validated, step)});
+      held_out.lines.push_back({std::string(title_of(rest)), every(*validated, step)});
     if (!is_trained || all.size() == most_losses_drawn) continue;
-    PlottedLines loss = over_epochs(values, step);
-    loss.caption = fmt::format("Loss {} by epoch", rest);
-    loss.y_label = "Loss";
-    loss.lines.push_back({"training", every(*trained, step)});
-    if (validated != nullptr) loss.lines.push_back({"validation", every(*validated, step)});
-    all.push_back(std::move(loss));
+    const bool is_metric = find_metric(rest) != nullptr;
+    PlottedLines course = over_epochs(values, step);
+    course.caption =
+        is_metric ? fmt::format("{} by epoch", title_of(rest)) : fmt::format("Loss {} by epoch", rest);
+    course.y_label = is_metric ? std::string(title_of(rest)) : "Loss";
+    course.lines.push_back({.label = "training", .values = every(*trained, step), .of = Of::training});
+    if (validated != nullptr)
+      course.lines.push_back(
+          {.label = "validation", .values = every(*validated, step), .of = Of::validation});
+    all.push_back(std::move(course));
   }
-  if (!metrics.lines.empty()) all.insert(all.begin(), std::move(metrics));
+  if (held_out.lines.size() == 1) held_out.lines.front().of = Of::validation;
+  if (!held_out.lines.empty()) all.insert(all.begin(), std::move(held_out));
   return all;
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include "base/error.h"
 #include "report/expert_drawing.h"
 #include "report/expert_pictures.h"
+#include "report/line_colors.h"
 #include "report/report.h"
 #include "report/run_folder.h"
 
@@ -191,6 +193,58 @@ TEST(ExpertPictures, AreDrawnFromTheRunFolderAlone) {
   EXPECT_EQ(std::ranges::count_if(names, [](const auto& each) { return each.starts_with("knowledge_"); }), 6);
 }
 
+TEST(ExpertMetricsPicture, HasLossAccuracyAndSecondsOfEveryEpoch) {
+  LossCurve curve;
+  curve.epochs = {1, 2, 3};
+  curve.training = {3, 2, 1};
+  curve.validation = {4, 3, 2};
+  curve.learning_rate = {0.1, 0.1, 0.1};
+  curve.seconds = {1.5, 1.25, 1.125};
+  const EpochValues values{"train",
+                           curve.epochs,
+                           {"train_accuracy", "validation_accuracy"},
+                           {{0.5, 0.75, 0.875}, {0.25, 0.5, 0.625}}};
+  const GnuplotPicture picture =
+      expert_metrics_picture(mixture_of(4, {"cat", "dog"}), &curve, &values, "run");
+  std::map<std::string, std::string> files(picture.files.begin(), picture.files.end());
+  EXPECT_EQ(files["losses.txt"], "1 3 4\n2 2 3\n3 1 2\n");
+  EXPECT_EQ(files["accuracy.txt"], "1 0.5 0.25\n2 0.75 0.5\n3 0.875 0.625\n");
+  EXPECT_EQ(files["seconds.txt"], "1 1.5\n2 1.25\n3 1.125\n");
+  for (const auto& [column, color] : {std::pair(2, training_color), {3, validation_color}})
+    EXPECT_THAT(picture.commands,
+                testing::ContainsRegex(
+                    fmt::format("accuracy.txt' using 1:2.*using 1:{}[^,]*{}|accuracy.txt' using 1:{}[^,]*{}",
+                                column, color, column, color)));
+  const GnuplotPicture of_numbers = expert_metrics_picture(mixture_of(4, {}), &curve, nullptr, "run");
+  EXPECT_TRUE(
+      std::ranges::none_of(of_numbers.files, [](const auto& each) { return each.first == "accuracy.txt"; }));
+}
+
+// As a run has it: a graph at the end of each epoch, and sleeps in between.
+ExpertsRecord mixture_over_epochs(std::size_t epochs) {
+  ExpertsRecord record = mixture_of(4, {"cat", "dog"});
+  for (std::size_t i = 1; i <= epochs; ++i) {
+    ExpertsRecord::Moment moment = record.last;
+    moment.step = static_cast<std::int64_t>(10 * i);
+    moment.epoch = record.epoch_of(moment.step);
+    record.epochs.push_back(std::move(moment));
+  }
+  return record;
+}
+
+TEST(ExpertPictures, ShowTheGraphAfterEachEpoch) {
+  RunFolder run;
+  run.write_experts("train", mixture_over_epochs(5));
+  const RunContents contents = read_contents(run.paths());
+  std::vector<std::int64_t> epochs;
+  for (const ExpertsRecord::Moment* each : moments_to_draw(contents.experts.at(0).experts, 10))
+    epochs.push_back(each->epoch);
+  EXPECT_THAT(epochs, ElementsAre(1, 2, 3, 4, 5, 16)) << "and the end of the training";
+  write_report(run.paths());
+  EXPECT_THAT(run.report(), HasSubstr("<input type=\"range\" min=\"0\" max=\"5\" value=\"5\""));
+  EXPECT_EQ(moments_to_draw(mixture_over_epochs(200), 10).size(), 10U);
+}
+
 TEST(ExpertPictures, OfATrainingThatEndedBeforeTheFirstSleepHaveNoGraph) {
   RunFolder run;
   ExpertsRecord record = mixture_of(3, {});
@@ -222,7 +276,7 @@ TEST(PerformanceSummary, TellsSizeSpeedAndWhatBecameOfTheExperts) {
   const std::string text = read_file(run.paths().plots() / "performance_summary.txt", 1U << 20);
   for (const char* line : {"model                   neural_network\n", "steps                   62,500\n",
                            "steps per second        1026.3\n",  // 62,500 steps in 60.9 s
-                           "parameters              9,000 (router and living experts)\n",
+                           "parameters at the end   9,000 (router and living experts)\n",
                            "active per row          3,000 (router and 2 of the experts)\n",
                            "experts at the start    6\n", "experts at the end      6 (room for 32)\n",
                            "born                    1\n", "removed                 1\n",

@@ -177,6 +177,20 @@ TEST_F(Labels, OfPredictionsAndResidualsDoNotOverlap) {
   }
 }
 
+TEST_F(Labels, OfASeriesOverTimeDoNotOverlap) {
+  for (const double span : {5e3, 9e4, 2e6, 4e7, 1e9})
+    for (const bool has_dates : {true, false}) {
+      SCOPED_TRACE(fmt::format("{} {}", span, has_dates));
+      PredictedOverTime chart{long_name, long_name, has_dates, {}, {}, {}};
+      for (int i = 0; i <= 100; ++i) {
+        chart.time.push_back(1.6e9 + span * i / 100);
+        chart.actual.push_back(1e6 * i);
+        chart.predicted.push_back(1e6 * i + 5);
+      }
+      expect_apart(over_time_picture(chart, long_name, long_name), 10);
+    }
+}
+
 TEST_F(Labels, OfConfusionMatricesDoNotOverlap) {
   for (const std::size_t classes : {2U, 3U, 7U, 15U, 25U, 40U, 120U}) {
     for (const char* before : {"", "-", "a kind of flower with a long name "}) {
@@ -209,7 +223,12 @@ TEST_F(Labels, OfExpertsDoNotOverlap) {
     curve.validation.push_back(1.1 * std::pow(0.7, epoch));
     curve.learning_rate.push_back(0.1);
   }
-  expect_apart(expert_metrics_picture(testing::mixture_of(12, {}), &curve, long_name), 12);
+  curve.seconds.assign(16, 12.5);
+  const EpochValues known{"train",
+                               curve.epochs,
+                               {"train_accuracy", "validation_accuracy"},
+                               {std::vector<double>(16, 0.75), std::vector<double>(16, 0.5)}};
+  expect_apart(expert_metrics_picture(testing::mixture_of(12, {}), &curve, &known, long_name), 20);
   expect_apart(expert_devices_picture(testing::mixture_of(12, {}), long_name), 5);
 }
 

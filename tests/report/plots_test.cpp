@@ -8,7 +8,9 @@
 
 #include "base/error.h"
 #include "device/workers.h"
+#include "report/epoch_lines.h"
 #include "report/gnuplot.h"
+#include "report/line_colors.h"
 #include "report/pictures.h"
 #include "report/report.h"
 #include "report/run_folder.h"
@@ -239,6 +241,60 @@ TEST(LossPicture, HasTheColoursOfTheReport) {
     const std::string colour = page.substr(at + name.size() + 4, 7);
     EXPECT_THAT(commands, HasSubstr(fmt::format("linecolor rgb '{}' title '{}'", colour, name)));
   }
+}
+
+EpochValues accuracies() {
+  return {"train",
+          {1, 2, 3},
+          {"train_accuracy", "validation_accuracy"},
+          {{0.5, 0.75, 0.9}, {0.4, std::nan(""), 0.8}}};
+}
+
+const std::string& content_of(const GnuplotPicture& picture, const std::string& name) {
+  for (const auto& [each, content] : picture.files)
+    if (each == name) return content;
+  throw std::runtime_error("the picture has no file " + name);
+}
+
+TEST(AccuracyPicture, PlotsTrainingAndValidationByEpoch) {
+  const auto lines = accuracy_lines(accuracies());
+  ASSERT_TRUE(lines);
+  const GnuplotPicture picture = accuracy_picture(*lines, 2, "run");
+  EXPECT_EQ(content_of(picture, "accuracy.txt"), "1 0.5 0.4\n2 0.75 NaN\n3 0.9 0.8\n");
+  EXPECT_THAT(picture.commands, HasSubstr(fmt::format("using 1:2 with linespoints pointtype 7 pointsize 0.8 "
+                                                      "linewidth 2 linecolor rgb '{}'",
+                                                      training_color)));
+  EXPECT_FALSE(accuracy_lines({"train", {1, 2}, {"train_bce"}, {{0.5, 0.25}}}));
+}
+
+TEST_F(Plots, OfATrainingForClassesShowItsAccuracy) {
+  run_.write_metrics({"train"}, true);
+  make_folder(run_.paths().folder / "values");
+  write_file(run_.paths().folder / "values" / "train.csv",
+             "epoch,train_accuracy,validation_accuracy\n1,0.5,0.4\n2,0.75,0.6\n");
+  EXPECT_THAT(draw(), IsEmpty());
+  expect_pictures({"accuracy.png", "loss.png", "training.png"});
+}
+
+// A day for each row, of which every third has a gap behind it.
+PredictedOverTime over_days(std::size_t rows) {
+  PredictedOverTime chart{"north", "day", true, {}, {}, {}};
+  for (std::size_t i = 0; i < rows; ++i) {
+    chart.time.push_back(1.6e9 + 86'400.0 * static_cast<double>(i + i / 3));
+    chart.actual.push_back(std::sin(static_cast<double>(i)));
+    chart.predicted.push_back(std::sin(static_cast<double>(i)) + 0.1);
+  }
+  return chart;
+}
+
+TEST_F(Plots, OfASeriesShowPredictedAndActualOverTime) {
+  Evaluation evaluation = testing::regression_of("degrees");
+  evaluation.charts = {over_days(300)};
+  run_.write_evaluation("evaluate", evaluation);
+  EXPECT_THAT(draw(), IsEmpty());
+  expect_pictures({"predicted_over_time.png"});
+  const GnuplotPicture picture = over_time_picture(over_days(2), "degrees", "run");
+  EXPECT_EQ(content_of(picture, "rows.txt"), "1600000000 0 0.1\n1600086400 0.841470985 0.941470985\n");
 }
 
 TEST(GnuplotText, CannotLeaveItsQuotes) {

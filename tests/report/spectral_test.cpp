@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <regex>
 #include <stdexcept>
 
 #include <gmock/gmock.h>
@@ -307,9 +308,12 @@ TEST(ValuesOfEpochs, AreInTheReport) {
   EXPECT_THAT(lines[0].lines[0].values, ElementsAre(0.25, 0.75));
   EXPECT_EQ(lines[1].caption, "Loss bce by epoch");
   EXPECT_EQ(lines[1].lines.size(), 2U);
+  EXPECT_EQ(lines[0].lines[0].of, PlottedLines::Of::validation);
+  EXPECT_EQ(lines[1].lines[0].of, PlottedLines::Of::training);
+  EXPECT_EQ(lines[1].lines[1].of, PlottedLines::Of::validation);
   keep_record(run, small_record());
   write_report(run.paths());
-  EXPECT_THAT(run.report(), AllOf(HasSubstr("Metrics of what is held back, by epoch"),
+  EXPECT_THAT(run.report(), AllOf(HasSubstr("Validation metrics by epoch"),
                                   HasSubstr("<figure data-kind=\"lines\" data-index=\"5\">"),
                                   Not(HasSubstr("<figure data-kind=\"lines\" data-index=\"6\">"))));
   for (const char* wrong : {"", "1,2\n", "epoch,train_bce\n1\n", "epoch,train_bce\n1,x\n"}) {
@@ -371,6 +375,39 @@ TEST(CubesOfARun, ThatAreDamagedAreRefused) {
   make_folder(cubes_folder(run.paths()));
   write_file(cubes_folder(run.paths()) / "evaluate.json", "<");
   EXPECT_THROW(write_report(run.paths()), Error);
+}
+
+// Strokes of one color in an SVG picture: their widths, and where in the file they are.
+std::vector<std::pair<double, std::size_t>> strokes_of(const std::string& svg, const std::string& color) {
+  const std::regex stroke("stroke='" + color + "'[^>]*>|stroke=\"" + color + "\"[^>]*>");
+  const std::regex width("stroke-width=['\"]([0-9.]+)");
+  std::vector<std::pair<double, std::size_t>> strokes;
+  for (auto found = std::sregex_iterator(svg.begin(), svg.end(), stroke); found != std::sregex_iterator();
+       ++found) {
+    const std::string element = found->str();
+    std::smatch number;
+    strokes.emplace_back(std::regex_search(element, number, width) ? std::stod(number[1]) : 1,
+                         static_cast<std::size_t>(found->position()));
+  }
+  return strokes;
+}
+
+// A line of dashes over another of the same width hides what is below it in one place and is hidden in
+// others.
+TEST(SpectralPictures, ShowMarksWhereTheSamePixelsWereFound) {
+  if (find_gnuplot().empty()) GTEST_SKIP() << "gnuplot is not installed";
+  const SmallCube cube;
+  const std::vector<std::uint8_t> found(cube.pixels().mask.begin(), cube.pixels().mask.end());
+  const GnuplotPicture picture = cube_picture(view_of(cube.pixels(), cube.scores, found, "flight"));
+  const TemporaryFolder folder;
+  draw(find_gnuplot(), picture, folder.path() / "cube.svg");
+  const std::string svg = read_file(folder.path() / "cube.svg", 16U << 20);
+  const auto of_found = strokes_of(svg, "rgb\\( *34, 211, 238\\)");
+  const auto of_marked = strokes_of(svg, "rgb\\(250, 204,  ?21\\)");
+  ASSERT_FALSE(of_found.empty()) << svg.substr(0, 3000);
+  ASSERT_FALSE(of_marked.empty());
+  EXPECT_GT(of_marked.front().second, of_found.front().second) << "marks are plotted above";
+  EXPECT_THAT(svg, Not(HasSubstr("stroke-dasharray")));
 }
 
 }  // namespace

@@ -161,6 +161,22 @@
     }, [scatter.actual, scatter.predicted, scatter.actual], holder);
   }
 
+  // A series: what was predicted and what came, over the time that it was predicted from.
+  function overTimePlot(holder, course) {
+    const value = (plot, number) => shown(number);
+    const moment = (plot, time) =>
+      time === null || time === undefined ? ""
+        : course.has_dates ? new Date(time * 1000).toISOString().slice(0, 19).replace("T", " ") : shown(time);
+    const line = (label, stroke) => ({ label, stroke, width: 1.5, points: { show: false }, value });
+    return new uPlot({
+      ...base(holder),
+      ...(course.has_dates ? { tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC") } : {}),
+      scales: { x: { time: course.has_dates } },
+      axes: [axis(course.axis, course.has_dates ? { values: undefined } : {}), upright(course.target)],
+      series: [{ label: course.axis, value: moment }, line("actual", colour("--ink")), line("predicted", colour("--forecast"))],
+    }, [course.time, course.actual, course.predicted], holder);
+  }
+
   function residualsPlot(holder, histogram) {
     const { first_edge: first, width, counts } = histogram;
     const centres = counts.map((count, bin) => first + (bin + 0.5) * width);
@@ -254,13 +270,14 @@
   // Curves of cubes over wavelengths or recall, some with a band around them.
   function linesPlot(holder, plotted) {
     const value = (plot, number) => shown(number);
-    const colours = (plotted.x_label === "Epoch" ? ["--training", "--validation"] : ["--mark", "--aside"]).map(colour);
-    const strokeOf = (index) => colours[index] ?? `hsl(${(215 + index * 47) % 360} 65% 50%)`;
+    const colours = ["--mark", "--aside"].map(colour);
+    const strokeOf = (line, index) =>
+      line.of ? colour(`--${line.of}`) : colours[index] ?? `hsl(${(215 + index * 47) % 360} 65% 50%)`;
     const series = [{ label: plotted.x_label, value }];
     const values = [plotted.x];
     const bands = [];
     plotted.lines.forEach((line, index) => {
-      series.push({ label: line.label, stroke: strokeOf(index), width: 2,
+      series.push({ label: line.label, stroke: strokeOf(line, index), width: 2,
                     points: { show: plotted.x_label === "Epoch" && plotted.x.length <= 30, size: 6 }, value });
       values.push(line.values);
       if (line.deviation === null) return;
@@ -289,6 +306,7 @@
     loss: (holder, index, settings) => lossPlot(holder, data.curves[index], settings),
     course: (holder, index) => coursePlot(holder, courses[index]),
     predicted: (holder, index) => predictedPlot(holder, data.scatters[index]),
+    over_time: (holder, index) => overTimePlot(holder, data.over_time[index]),
     residuals: (holder, index) => residualsPlot(holder, data.histograms[index]),
     steps: (holder, index) => stepsPlot(holder, data.steps[index]),
     lines: (holder, index) => linesPlot(holder, data.lines[index]),
