@@ -156,9 +156,10 @@ void refuse_faults(const std::filesystem::path& path, const CsvDialect& dialect)
   if (!fault) return;
   if (fault->open_quote)
     refuse("{}:{}: a quoted value that begins in this row is never closed", name, fault->line);
-  const char* hint = fault->expected > 1
-                         ? ""
-                         : "; if the values are separated by another character, set delimiter (--delimiter)";
+  const char* hint =
+      fault->expected <= 1 ? "; if the values are separated by another character, set delimiter (--delimiter)"
+      : fault->values < fault->expected ? "; write missing values as empty fields, also at the end of a row"
+                                        : "; put values that contain the delimiter between double quotes";
   refuse("{}:{}: this row has {}, but the {} has {}{}", name, fault->line,
          counted(static_cast<std::uint64_t>(fault->values), "value"),
          dialect.has_header() ? "header" : "first row", fault->expected, hint);

@@ -281,6 +281,11 @@ LearntTarget learn_target(const Table& training, const PreparationConfig& config
                                (kind == ColumnKind::real && are_zeros_and_ones(numbers)) ||
                                (kind == ColumnKind::integer && few_whole_numbers(numbers, training, column));
   const bool classes = guessed ? guessed_classes : config.task != TaskChoice::regression;
+  if (!classes && guessed && kind == ColumnKind::time)
+    notes(Severity::info,
+          fmt::format("target_column '{}' holds times: predictions and errors are in seconds, and "
+                      "dates count from 1970-01-01 UTC",
+                      column));
   if (!classes) return learn_regression(numbers, column, scaling, notes);
   LearntTarget target = learn_classes(complete_texts(training, column), config);
   if (guessed && kind != ColumnKind::boolean) {

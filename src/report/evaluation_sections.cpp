@@ -15,7 +15,10 @@ namespace {
 
 constexpr std::size_t most_table_classes = 30;
 constexpr std::size_t most_listed_mistakes = 30;
-constexpr int shades = 20;  // .shade-0 to .shade-20 of report.css
+// From here on a number is written as a power of ten, which is shorter than all of its digits.
+constexpr double shortest_power = 1e7;
+constexpr std::size_t longest_large_text = 8;  // of a tile; longer ones are in a smaller font
+constexpr int shades = 20;                     // .shade-0 to .shade-20 of report.css
 
 bool is_of_cubes(const RunRecord::Training* training) {
   return training != nullptr && reads_cubes(training->model_type);
@@ -24,11 +27,13 @@ bool is_of_cubes(const RunRecord::Training* training) {
 std::string metric_text(double value) {
   if (!std::isfinite(value)) return "–";
   if (std::abs(value) <= 1) return fmt::format("{:.4f}", value);
+  if (std::abs(value) >= shortest_power) return fmt::format("{:.5g}", value);
   return std::abs(value) < 1000 ? fmt::format("{:.5g}", value) : human_number(value);
 }
 
 std::string tile(const std::string& label, const std::string& value, const std::string& below = "") {
-  return fmt::format("<div class=\"tile\"><dt>{}</dt><dd>{}</dd>{}</div>\n", label, value,
+  return fmt::format("<div class=\"tile\"><dt>{}</dt><dd{}>{}</dd>{}</div>\n", label,
+                     value.size() > longest_large_text ? " class=\"long\"" : "", value,
                      below.empty() ? "" : "<dd class=\"below\">" + below + "</dd>");
 }
 

@@ -177,6 +177,8 @@ TEST(CsvDialect, OfRunsOfBlanksMayBeSet) {
   EXPECT_THAT(read_as("street  no\nMain   5\n", config).table.column_names(), ElementsAre("street", "no"));
   EXPECT_THAT(refusal([&] { read_as("a  b\n1   2\n3 4 5\n", config); }),
               HasSubstr("table.csv:3: this row has 3 values"));
+  EXPECT_THAT(refusal([&] { read_as("a,b,c\n1,2,3\n4,5\n"); }), HasSubstr("empty fields"));
+  EXPECT_THAT(refusal([&] { read_as("a,b\n1,2\n3,4,5\n"); }), HasSubstr("double quotes"));
   config.delimiter = " ";
   EXPECT_THAT(read_as("a b\n1 2\n", config).table.column_names(), ElementsAre("a", "b"));
 }

@@ -147,6 +147,12 @@ TEST(Preparation, ReportsWhatItFilledIn) {
   EXPECT_THAT(notes.warnings, IsEmpty());
 }
 
+TEST(Preparation, ATargetOfDatesIsNotedToBePredictedInSeconds) {
+  HeardNotes notes;
+  fitted(table_of("x,day\n1,2024-01-01\n2,2024-01-03\n3,2024-01-04\n"), config_for("day"), notes.listener());
+  EXPECT_THAT(notes.info, Contains(AllOf(HasSubstr("'day'"), HasSubstr("in seconds"))));
+}
+
 TEST(Preparation, RefusesMissingValuesOfAllColumnsAtOnceWhenToldTo) {
   PreparationConfig config = config_for("y");
   config.missing_values = Missing::refuse;

@@ -225,9 +225,9 @@ TEST_F(Labels, OfExpertsDoNotOverlap) {
   }
   curve.seconds.assign(16, 12.5);
   const EpochValues known{"train",
-                               curve.epochs,
-                               {"train_accuracy", "validation_accuracy"},
-                               {std::vector<double>(16, 0.75), std::vector<double>(16, 0.5)}};
+                          curve.epochs,
+                          {"train_accuracy", "validation_accuracy"},
+                          {std::vector<double>(16, 0.75), std::vector<double>(16, 0.5)}};
   expect_apart(expert_metrics_picture(testing::mixture_of(12, {}), &curve, &known, long_name), 20);
   expect_apart(expert_devices_picture(testing::mixture_of(12, {}), long_name), 5);
 }
