@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "database/postgres_connection.h"
 
 namespace stoker::database {
 namespace {
@@ -32,14 +33,14 @@ bool reads_with_plain_roles_only() {
   return value != nullptr && std::string_view(value) == "1";
 }
 
-void refuse_privileged_role(const FirstAnswer& first_answer_to) {
+void refuse_privileged_role(PostgresConnection& connection) {
   for (const char* const question : {privileged_roles, privileged_functions}) {
-    const std::optional<std::string> right = first_answer_to(question);
-    if (right)
+    const auto rows = connection.rows_of(question);
+    if (!rows.empty())
       refuse(
           "the PostgreSQL role of this address is {}, so queries of clients could read files of the database "
           "server; use a role that can only read the tables it is for",
-          *right);
+          rows.front().at(0).value_or("privileged"));
   }
 }
 
