@@ -252,6 +252,19 @@ bool is_own_key(const std::string& json, std::size_t begin, std::size_t end, con
   return is_key && place.begin == begin && place.end == end && is_word(json.substr(begin, end - begin));
 }
 
+bool is_escaped(const std::string& json, std::size_t begin, std::size_t at) {
+  std::size_t backslashes = 0;
+  while (at - backslashes > begin && json[at - backslashes - 1] == '\\') ++backslashes;
+  return backslashes % 2 == 1;
+}
+
+// A place that begins or ends within an escape, such as that of a line break, takes or leaves all of it.
+HiddenPlace beside_escapes(const std::string& json, HiddenPlace place, std::size_t begin, std::size_t end) {
+  if (is_escaped(json, begin, place.begin)) ++place.begin;
+  if (place.end < end && is_escaped(json, begin, place.end)) ++place.end;
+  return place;
+}
+
 // Those that are inside of one string.
 HiddenPlaces places_in_strings(const std::string& json, const HiddenPlaces& places) {
   HiddenPlaces inside;
@@ -260,7 +273,10 @@ HiddenPlaces places_in_strings(const std::string& json, const HiddenPlaces& plac
     for (quote = begin; quote < json.size() && json[quote] != '"'; ++quote)
       if (json[quote] == '\\') ++quote;
     for (auto each = places.lower_bound(begin); each != places.end() && each->second.end <= quote; ++each)
-      if (!is_own_key(json, begin, quote, each->second)) inside.insert(*each);
+      if (!is_own_key(json, begin, quote, each->second)) {
+        HiddenPlace place = beside_escapes(json, each->second, begin, quote);
+        inside.emplace(place.begin, std::move(place));
+      }
     if (quote >= json.size()) break;
   }
   return inside;

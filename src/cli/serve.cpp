@@ -113,6 +113,15 @@ void make_data_folder(const fs::path& data) {
         data.string(), error.message());
 }
 
+std::vector<serve::AllowedVariable> allowed_variables(const ServeCommand& command) {
+  std::vector<serve::AllowedVariable> variables;
+  for (const std::string& each : command.variables) variables.push_back(serve::allowed_variable(each));
+  for (const std::string& each : serve::hide_variables(variables)) tell("stoker: " + each);
+  if (command.allows_databases)
+    for (const std::string& each : serve::check_known_databases(variables)) tell("stoker: " + each);
+  return variables;
+}
+
 ExitCode serve_until_ended(ServeCommand command) {
   refuse_told_password(command.store);
   for (const std::string& name : command.public_names) refuse_no_name(name);
@@ -140,10 +149,7 @@ ExitCode serve_until_ended(ServeCommand command) {
   config.rebuilds_store = command.rebuilds_store;
   config.allows_urls = command.allows_urls;
   config.allows_databases = command.allows_databases;
-  for (const std::string& each : command.variables) config.variables.push_back(serve::allowed_variable(each));
-  for (const std::string& each : serve::hide_variables(config.variables)) tell("stoker: " + each);
-  if (command.allows_databases)
-    for (const std::string& each : serve::check_known_databases(config.variables)) tell("stoker: " + each);
+  config.variables = allowed_variables(command);
   config.requests_per_second = command.requests_per_second;
   config.gate.is_on_loopback = is_loopback(command.server.host);
   config.gate.public_names = command.public_names;

@@ -59,6 +59,12 @@ TEST(HiddenValues, OnlyStringsOfJsonAreChanged) {
             R"({"geheimnis":"${WORD}","my ${WORD}":1})");
 }
 
+TEST(HiddenValues, JsonWithEscapesStaysJson) {
+  hide_value("NEAR_ESCAPE", "n-kilowatt-hours\\");
+  EXPECT_EQ(json_without_hidden_values(R"(["a\n-kilowatt-hours\\","\n-kilowatt-hours"])"),
+            R"(["a\n${NEAR_ESCAPE}","\n${NEAR_ESCAPE}"])");
+}
+
 TEST(HiddenValues, ShortValueIsNotHidden) {
   hide_value("SHORT", "abc12");
   EXPECT_EQ(without_hidden_values("abc12"), "abc12");
