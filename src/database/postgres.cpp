@@ -11,6 +11,7 @@
 #include "database/postgres_connection.h"
 #include "database/postgres_copy.h"
 #include "database/postgres_types.h"
+#include "database/role_rights.h"
 
 namespace stoker::database {
 namespace {
@@ -227,6 +228,7 @@ class PartsReader {
 
   Rows read() {
     PostgresConnection first(address_, "", stop_);
+    if (reads_with_plain_roles_only()) refuse_privileged_role(first);
     plan_ = plan_of(first, selection_);
     parts_.resize(plan_.conditions.size());
     const std::string snapshot = parts_.size() > 1 ? first.snapshot() : "";

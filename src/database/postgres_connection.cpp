@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "database/postgres_library.h"
 #include "database/postgres_options.h"
-#include "database/role_rights.h"
 
 namespace stoker::database {
 namespace {
@@ -95,7 +94,6 @@ PostgresConnection::PostgresConnection(const std::string& address, const std::st
     : stop_(stop), secrets_(secrets_in(address, name_of_setting)) {
   connect(address, "PostgreSQL");
   rows_of("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-  if (reads_with_plain_roles_only()) refuse_privileged_role(*this);
   // A snapshot has digits, letters and dashes alone; it is quoted all the same.
   if (!snapshot.empty()) {
     if (snapshot.find('\'') != std::string::npos)

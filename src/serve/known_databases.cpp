@@ -9,6 +9,7 @@
 #include "base/stop.h"
 #include "base/text.h"
 #include "database/postgres_connection.h"
+#include "database/role_rights.h"
 
 namespace stoker::serve {
 namespace {
@@ -22,7 +23,8 @@ bool is_database_address(const std::string& value) {
 std::optional<std::string> warning_of(const std::string& address, const std::string& called) {
   const StopSignal never;
   try {
-    const database::PostgresConnection checked(address, "", never);
+    database::PostgresConnection connection(address, "", never);
+    database::refuse_privileged_role(connection);
     return std::nullopt;
   } catch (const Error& error) {
     if (error.cause() == Cause::request) refuse("{}: {}", called, error.what());
