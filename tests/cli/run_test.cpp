@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/program.h"
+#include "patience.h"
 
 namespace stoker::test {
 namespace {
@@ -320,7 +321,7 @@ class Interrupted : public testing::Test {
     place_.write("pipeline.yaml", network_document(3000));
     Program program({STOKER_PROGRAM, "run", "pipeline.yaml", "--device", "cpu", "--out", "stopped"},
                     place_.folder());
-    for (int i = 0; i < 1200 && !trains(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    comes_true([this] { return trains(); });
     program.send(signal);
     return program.wait();
   }

@@ -125,10 +125,10 @@ TEST(ServiceSession, EndsByItselfAfterItsTime) {
   const Browser browser(service, service.token());
   ASSERT_EQ(browser.opened.status, 201);
   int status = 200;
-  for (int i = 0; i < 200 && status == 200; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  comes_true([&] {
     status = browser.get(service, "/api/session").status;
-  }
+    return status != 200;
+  });
   EXPECT_EQ(status, 401);
 }
 
