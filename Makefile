@@ -13,7 +13,7 @@ test: all-targets
 	ctest --test-dir build --output-on-failure -j $$(($$(nproc) + 1))
 
 build: configure
-	cmake --build build --target stoker stoker_torch
+	@tools/compile stoker stoker_torch
 
 all-targets: configure
 	cmake --build build
@@ -21,7 +21,7 @@ all-targets: configure
 # Configuring is quick to skip: CMake itself repeats it when one of its files changes.
 .PHONY: configure
 configure: setup
-	@[ -e build/build.ninja ] || cmake --preset release
+	@[ -e build/build.ninja ] || { echo "Configuring the build"; cmake --preset release --log-level=WARNING >/dev/null; }
 
 setup:
 	@tools/setup

@@ -48,16 +48,18 @@ function(stoker_test room)
   target_link_libraries(test_${room} PRIVATE ${TEST_LINKS} GTest::gtest GTest::gmock GTest::gtest_main)
   # Some ask for more memory than there is, and a sanitizer would rather end the program than say no.
   set(sanitizer ASAN_OPTIONS=allocator_may_return_null=1)
+  # The limit of time only ends tests that hang: it is longer than the hour for which a test waits for one event
+  # (tests/patience.h).
   if(NOT TEST_PARTS)
-    gtest_discover_tests(test_${room} TEST_PREFIX "${room}/" PROPERTIES TIMEOUT 600 RUN_SERIAL ${TEST_SERIAL}
-      ENVIRONMENT ${sanitizer} DISCOVERY_TIMEOUT 60)
+    gtest_discover_tests(test_${room} TEST_PREFIX "${room}/" PROPERTIES TIMEOUT 7200 RUN_SERIAL ${TEST_SERIAL}
+      ENVIRONMENT ${sanitizer} DISCOVERY_TIMEOUT 7200)
     return()
   endif()
   math(EXPR last "${TEST_PARTS} - 1")
   foreach(part RANGE ${last})
     math(EXPR number "${part} + 1")
     add_test(NAME ${room}/part-${number}-of-${TEST_PARTS} COMMAND test_${room})
-    set_tests_properties(${room}/part-${number}-of-${TEST_PARTS} PROPERTIES TIMEOUT 600
+    set_tests_properties(${room}/part-${number}-of-${TEST_PARTS} PROPERTIES TIMEOUT 7200
       ENVIRONMENT "${sanitizer};GTEST_TOTAL_SHARDS=${TEST_PARTS};GTEST_SHARD_INDEX=${part}")
   endforeach()
 endfunction()

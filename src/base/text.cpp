@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <ctime>
 #include <numeric>
+#include <set>
 
 #include <fmt/chrono.h>
 #include <fmt/core.h>
@@ -104,8 +106,60 @@ std::string nearest_name(std::string_view name, std::span<const std::string> can
   return best;
 }
 
+namespace {
+
+// "num_experts" has the word "expert": plurals, and words that only say that something is counted, do not
+// matter.
+std::set<std::string> meaningful_words(std::string_view name) {
+  static const std::set<std::string> counting{"count", "n", "no", "nr", "num", "number", "of", "the"};
+  std::set<std::string> words;
+  std::string word;
+  const auto finish = [&] {
+    constexpr std::size_t shortest_plural = 4;
+    if (word.size() >= shortest_plural && word.ends_with('s') && !word.ends_with("ss")) word.pop_back();
+    if (!word.empty() && !counting.contains(word)) words.insert(word);
+    word.clear();
+  };
+  for (const char c : lower_case(name)) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+      word += c;
+    } else {
+      finish();
+    }
+  }
+  finish();
+  return words;
+}
+
+// The candidate all of whose words the name has, or that has all words of the name, with the fewest words
+// beside them; of several the first. "": there is none.
+std::string nearest_by_words(std::string_view name, std::span<const std::string> candidates) {
+  constexpr std::size_t longest = 200;
+  constexpr std::size_t most_other_words = 2;
+  if (name.size() > longest) return "";
+  const std::set<std::string> given = meaningful_words(name);
+  std::string best;
+  std::size_t fewest = most_other_words + 1;
+  for (const std::string& candidate : candidates) {
+    if (candidate.size() > longest) continue;
+    const std::set<std::string> words = meaningful_words(candidate);
+    if (given.empty() || words.empty()) continue;
+    if (!std::ranges::includes(given, words) && !std::ranges::includes(words, given)) continue;
+    const std::size_t others = std::max(given.size(), words.size()) - std::min(given.size(), words.size());
+    if (others >= fewest) continue;
+    best = candidate;
+    fewest = others;
+  }
+  return best;
+}
+
+}  // namespace
+
+// A name with the same words is more likely to be meant than one that is spelled alike: "gpu" is not a slip
+// of "cpu" where there is "single_gpu".
 std::string did_you_mean(std::string_view name, std::span<const std::string> candidates) {
-  const std::string nearest = nearest_name(name, candidates);
+  std::string nearest = nearest_by_words(name, candidates);
+  if (nearest.empty()) nearest = nearest_name(name, candidates);
   return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
 }
 

@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/commands_flag.h"
 #include "cli/interrupt.h"
+#include "cli/number_range.h"
 #include "cli/terminal.h"
 #include "pipeline/space.h"
 
@@ -132,7 +133,7 @@ Action declare_advise(CLI::App& app) {
   app.add_option("--set", options->assignments, "PATH=VALUE: change a setting first; may be repeated")
       ->allow_extra_args(false);
   app.add_option("--seconds", options->seconds, "That measuring may take in all")
-      ->check(CLI::Range(2.0, 600.0))
+      ->check(in_range(2.0, 600.0))
       ->capture_default_str();
   app.add_option("--apply", options->apply,
                  "Write a copy of the document to this file, with the device, engine and placement that are "

@@ -11,6 +11,7 @@
 
 #include "cli/bench_sources.h"
 #include "cli/command.h"
+#include "cli/number_range.h"
 #include "cli/terminal.h"
 
 namespace stoker::cli {
@@ -18,7 +19,7 @@ namespace {
 
 void add_shared_flags(CLI::App& app, BenchOptions& options) {
   app.add_option("--seconds", options.seconds, "Length of each of the 7 windows whose median is reported")
-      ->check(CLI::Range(0.2, 600.0))
+      ->check(in_range(0.2, 600.0))
       ->capture_default_str();
   app.add_flag("--peers", options.peers, "Also measure the scripts of bench/peers and report the ratios");
   app.add_flag("--json", options.json, "Print one JSON object per measurement, each on its own line");
@@ -27,7 +28,7 @@ void add_shared_flags(CLI::App& app, BenchOptions& options) {
 void add_training_flags(CLI::App& app, BenchOptions& options, std::int64_t rows) {
   app.add_option("--batch", options.batches, "Rows per step; may be repeated")
       ->allow_extra_args(false)
-      ->check(CLI::Range(std::int64_t{1}, rows))
+      ->check(in_range(std::int64_t{1}, rows))
       ->capture_default_str();
   app.add_option("--device", options.device, "auto, cpu, cuda or cuda:N")->capture_default_str();
   app.add_option("--engine", options.engines, "auto, fused, graph or eager; may be repeated")
@@ -40,7 +41,7 @@ void add_training_flags(CLI::App& app, BenchOptions& options, std::int64_t rows)
   app.add_option("--steps-before", options.steps_before,
                  "Train this many steps before measuring; if repeated, in rising order, measure after each")
       ->allow_extra_args(false)
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{100'000'000}))
+      ->check(in_range(std::int64_t{0}, std::int64_t{100'000'000}))
       ->capture_default_str();
 }
 
@@ -49,33 +50,33 @@ void add_w1_flags(CLI::App& app, BenchOptions& options) {
   app.add_option("--hidden", options.hidden, "Widths of the hidden layers, separated by commas")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{65'536}))
+      ->check(in_range(std::int64_t{1}, std::int64_t{65'536}))
       ->capture_default_str();
   app.add_option("--dropout", options.dropout, "Share of hidden outputs left out")
-      ->check(CLI::Range(0.0, 0.99))
+      ->check(in_range(0.0, 0.99))
       ->capture_default_str();
   app.add_option("--models", options.models, "Measure this many models side by side, and one alone")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}));
+      ->check(in_range(std::int64_t{1}, std::int64_t{100'000}));
   app.add_option("--threads", options.threads, "With --models on the CPU: threads; 0: one per core")
-      ->check(CLI::Range(0, 4096));
+      ->check(in_range(0, 4096));
 }
 
 void add_sequence_flags(CLI::App& app, BenchOptions& options, std::int64_t rows) {
   options.batches = {256};
   add_training_flags(app, options, rows);
   app.add_option("--threads", options.threads, "Of the CPU, that the training may use; 0: as many as pay")
-      ->check(CLI::Range(0, 4096));
+      ->check(in_range(0, 4096));
 }
 
 void add_cache_flags(CLI::App& app, CacheBenchOptions& options) {
   app.add_option("--rows", options.rows, "Rows to keep")
-      ->check(CLI::Range(std::int64_t{1'000}, std::int64_t{100'000'000}))
+      ->check(in_range(std::int64_t{1'000}, std::int64_t{100'000'000}))
       ->capture_default_str();
   app.add_option("--columns", options.columns, "Columns of real numbers of 4 bytes")
-      ->check(CLI::Range(std::int64_t{2}, std::int64_t{256}))
+      ->check(in_range(std::int64_t{2}, std::int64_t{256}))
       ->capture_default_str();
   app.add_option("--seconds", options.seconds, "Length of each of the 7 windows whose median is reported")
-      ->check(CLI::Range(0.2, 600.0))
+      ->check(in_range(0.2, 600.0))
       ->capture_default_str();
   app.add_flag("--json", options.json, "Print one JSON object");
 }
@@ -189,17 +190,17 @@ void add_expert_flags(CLI::App& app, ExpertBenchOptions& options) {
   options.batches = {128};
   app.add_option("--experts", options.experts, "Number of experts; may be repeated")
       ->allow_extra_args(false)
-      ->check(CLI::Range(std::int64_t{2}, std::int64_t{1024}))
+      ->check(in_range(std::int64_t{2}, std::int64_t{1024}))
       ->capture_default_str();
   app.add_option("--max-experts", options.max_experts, "Room for so many; 0: for those that there are")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1024}))
+      ->check(in_range(std::int64_t{0}, std::int64_t{1024}))
       ->capture_default_str();
   app.add_option("--max-grad-norm", options.max_grad_norm, "Gradients are shortened to it; 0: not at all")
-      ->check(CLI::Range(0.0, 1e9))
+      ->check(in_range(0.0, 1e9))
       ->capture_default_str();
   app.add_option("--sleeps", options.sleeps,
                  "Measures what a sleep of the experts after every so many steps takes; 0: none")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}))
+      ->check(in_range(std::int64_t{0}, std::int64_t{1'000'000}))
       ->capture_default_str();
 }
 
@@ -217,7 +218,7 @@ ExitCode run_w6(const SpectralBenchOptions& options) {
 
 void add_spectral_flags(CLI::App& app, SpectralBenchOptions& options) {
   app.add_option("--cubes", options.cubes, "Cubes of 128 × 128 pixels with 50 channels")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}))
+      ->check(in_range(std::int64_t{1}, std::int64_t{100'000}))
       ->capture_default_str();
   app.add_option("--device", options.device, "auto, cpu, cuda or cuda:N")->capture_default_str();
 }
@@ -234,10 +235,10 @@ CLI::App* add_load(CLI::App& app, LoadOptions& options) {
   CLI::App* load =
       app.add_subcommand("load", "Rows of a file or a database to a tensor of 32-bit floats on the device");
   load->add_option("--rows", options.rows, "Rows to load")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}))
+      ->check(in_range(std::int64_t{1}, std::int64_t{100'000'000}))
       ->capture_default_str();
   load->add_option("--columns", options.columns, "Columns of numbers")
-      ->check(CLI::Range(std::int64_t{2}, std::int64_t{10'000}))
+      ->check(in_range(std::int64_t{2}, std::int64_t{10'000}))
       ->capture_default_str();
   load->add_option("--format", options.formats,
                    "csv, parquet, arrow, hdf5, sqlite or postgres; may be repeated")
@@ -251,7 +252,7 @@ CLI::App* add_load(CLI::App& app, LoadOptions& options) {
       ->capture_default_str();
   load->add_option("--device", options.device, "auto, cpu, cuda or cuda:N")->capture_default_str();
   load->add_option("--seconds", options.seconds, "Length of each of the 7 windows whose median is reported")
-      ->check(CLI::Range(0.2, 600.0))
+      ->check(in_range(0.2, 600.0))
       ->capture_default_str();
   load->add_flag("--peers", options.peers,
                  "Also measure pandas, pyarrow, h5py and ConnectorX, each where it can read the format, and "

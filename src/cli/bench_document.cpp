@@ -17,6 +17,7 @@
 #include "cli/bench.h"
 #include "cli/commands_flag.h"
 #include "cli/interrupt.h"
+#include "cli/number_range.h"
 #include "cli/terminal.h"
 #include "device/device.h"
 #include "pipeline/training_card.h"
@@ -134,7 +135,7 @@ void add_document_bench(CLI::App& app, DocumentBenchOptions& options) {
          "CPU and the first GPU")
       ->allow_extra_args(false);
   app.add_option("--runs", options.runs, "Runs of the document on each device, whose median is reported")
-      ->check(CLI::Range(1, 1000))
+      ->check(in_range(1, 1000))
       ->capture_default_str();
   app.add_option("--set", options.assignments, "PATH=VALUE: change a setting first; may be repeated")
       ->allow_extra_args(false);

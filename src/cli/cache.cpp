@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/execute.h"
+#include "cli/number_range.h"
 #include "cli/terminal.h"
 #include "pipeline/known_sources.h"
 
@@ -118,7 +119,7 @@ Action declare_cache(CLI::App& app) {
   clear->add_option("--out", command->out, "Folder of the runs, in which the cache is")
       ->capture_default_str();
   clear->add_option("--keep-gib", command->keep_gib, "Stop when the rest is at most this large")
-      ->check(CLI::Range(0.0, 1e6))
+      ->check(in_range(0.0, 1e6))
       ->capture_default_str();
   app.require_subcommand(0, 1);
   app.footer(

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/datasets_command.h"
+#include "cli/number_range.h"
 #include "cli/project_flag.h"
 #include "cli/reading_settings.h"
 #include "cli/terminal.h"
@@ -277,7 +278,7 @@ Action declare_datasets(CLI::App& app) {
   add_id(*generate, given);
   generate->add_option("--sample", given.sample, "Built-in sample")->capture_default_str();
   generate->add_option("--rows", given.rows, "Rows of the sample; its usual number if not given")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}));
+      ->check(in_range(std::int64_t{1}, std::int64_t{100'000'000}));
   generate->add_option("--seed", given.seed, "Seed of the sample")->capture_default_str();
   generate
       ->add_option("--to", given.to,

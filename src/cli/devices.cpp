@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/number_range.h"
 #include "cli/terminal.h"
 #include "device/cuda.h"
 #include "device/device.h"
@@ -94,9 +95,9 @@ Action declare_devices(CLI::App& app) {
   app.add_flag("--json", flags->json, "Print one JSON object; with --watch one for each line");
   app.add_flag("--watch", flags->watches, "Tell every second what each GPU does, until Ctrl-C");
   app.add_option("--every", flags->every, "With --watch: seconds between two lines")
-      ->check(CLI::Range(0.1, 3600.0));
+      ->check(in_range(0.1, 3600.0));
   app.add_option("--times", flags->times, "With --watch: lines of each GPU; 0: until Ctrl-C")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000'000}));
+      ->check(in_range(std::int64_t{0}, std::int64_t{1'000'000'000}));
   app.footer("Example:\n  stoker devices\n  stoker devices --watch");
   return [flags] {
     if (flags->watches) return watch_gpus(*flags);

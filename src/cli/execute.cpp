@@ -138,6 +138,7 @@ Pieces as_text(const RunSummary& summary) {
     if (training.members > 0) rows.push_back({"ensemble", ensemble_text(training)});
     for (const ChosenNumber& each : training.chosen) rows.push_back({each.name, text_of(each)});
   }
+  for (const RunRecord::DroppedRows& each : record.dropped_rows) rows.push_back({"dropped", each.text()});
   if (!reused.empty()) rows.push_back({"reused", reused});
   if (exists(paths.model())) rows.push_back({"model", paths.model().string()});
   if (exists(paths.coefficients())) rows.push_back({"coefficients", paths.coefficients().string()});

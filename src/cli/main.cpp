@@ -3,12 +3,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "base/crash_message.h"
 #include "base/text.h"
@@ -108,6 +110,9 @@ int act_or_complain(int argc, char** argv) {
     return complain(error.what(), error.code());
   } catch (const std::bad_alloc&) {
     return complain("out of memory", ExitCode::run_failed);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return complain(fmt::format("{}: {}", error.path1().string(), error.code().message()),
+                    ExitCode::run_failed);
   } catch (const std::exception& error) {
     return complain(error.what(), ExitCode::run_failed);
   }

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/number_range.h"
 #include "cli/reading_settings.h"
 #include "cli/terminal.h"
 #include "data/cubes.h"
@@ -117,7 +118,7 @@ Action declare_preview(CLI::App& app) {
                  "sample:NAME, or cubes:PATH (a file, a folder or a list of hyperspectral cubes)")
       ->required();
   app.add_option("--rows", command->rows, "Rows to show, at most 100")
-      ->check(CLI::Range(0, 100))
+      ->check(in_range(0, 100))
       ->capture_default_str();
   app.add_flag("--json", command->json, "Print one JSON object");
   app.add_flag("--distributions", command->distributions,

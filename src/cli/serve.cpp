@@ -13,9 +13,11 @@
 #include "base/child_program.h"
 #include "base/confinement.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "base/project_scope.h"
 #include "cli/command.h"
 #include "cli/commands_flag.h"
+#include "cli/number_range.h"
 #include "cli/terminal.h"
 #include "data/confined_reader.h"
 #include "data/url_secrets.h"
@@ -40,6 +42,7 @@ struct ServeCommand {
   std::int64_t hang_after = 600;
   int requests_per_second = 500;
   bool takes_store = false;
+  bool rebuilds_store = false;
   bool allows_urls = false;
   bool allows_databases = false;
   std::vector<std::string> variables;
@@ -94,13 +97,23 @@ class EndOfService {
   sigset_t signals_{};
 };
 
+// For its owner alone: it has data of all users and the hashes of tokens.
+void make_data_folder(const fs::path& data) {
+  make_folder(data);
+  std::error_code error;
+  fs::permissions(data, fs::perms::owner_all, error);
+  if (error)
+    refuse("--data {}: the folder must belong to the user who runs the service, on a disk that can be "
+           "written ({}); choose another folder",
+           data.string(), error.message());
+}
+
 ExitCode serve_until_ended(ServeCommand command) {
   refuse_told_password(command.store);
   for (const std::string& name : command.public_names) refuse_no_name(name);
   allow_many_descriptors();
   const fs::path data = fs::absolute(command.data);
-  fs::create_directories(data);
-  fs::permissions(data, fs::perms::owner_all);
+  make_data_folder(data);
   // For everything on record, here and in the processes of jobs.
   const std::string store = command.store.empty() ? (data / "store.sqlite").string() : command.store;
   setenv("STOKER_STORE", store.c_str(), 1);
@@ -117,6 +130,7 @@ ExitCode serve_until_ended(ServeCommand command) {
   config.grace = std::chrono::seconds(command.grace);
   config.hang_after = std::chrono::seconds(command.hang_after);
   config.takes_store = command.takes_store;
+  config.rebuilds_store = command.rebuilds_store;
   config.allows_urls = command.allows_urls;
   config.allows_databases = command.allows_databases;
   config.variables = command.variables;
@@ -133,6 +147,7 @@ ExitCode serve_until_ended(ServeCommand command) {
   print(fmt::format("stoker serves {}://{}:{}, data in {}\n", scheme, command.server.host, server.port(),
                     data.string()));
   if (first_token) print(fmt::format("first token (admin), shown this once: {}\n", *first_token));
+  if (service.rebuilt()) print(fmt::format("rebuilt the store: {}\n", service.rebuilt()->text()));
   if (confinement_means().landlock == 0)
     tell(
         "stoker: this kernel has no Landlock: the processes that read files of clients can open all files "
@@ -159,22 +174,24 @@ ExitCode serve_until_ended(ServeCommand command) {
   return ExitCode::done;
 }
 
+constexpr std::int64_t most_seconds_to_wait = 31'536'000;  // a year
+
 void declare_limits(CLI::App& app, ServeCommand& command) {
   constexpr std::int64_t most_seconds = 86'400;
   const auto seconds = [&](const char* name, std::chrono::seconds& value, const char* help) {
     app.add_option_function<std::int64_t>(
            name, [&value](const std::int64_t& given) { value = std::chrono::seconds(given); }, help)
         ->default_str(std::to_string(value.count()))
-        ->check(CLI::Range(std::int64_t{1}, most_seconds));
+        ->check(in_range(std::int64_t{1}, most_seconds));
   };
   serve::ServerLimits& limits = command.server.limits;
   constexpr std::size_t most_connections = 50'000;
   app.add_option("--connections", limits.connections, "Connections at a time; more are closed at once")
-      ->check(CLI::Range(std::size_t{1}, most_connections))
+      ->check(in_range(std::size_t{1}, most_connections))
       ->capture_default_str();
   app.add_option("--connections-of-an-address", limits.connections_of_an_address,
                  "Connections at a time from one address")
-      ->check(CLI::Range(std::size_t{1}, most_connections))
+      ->check(in_range(std::size_t{1}, most_connections))
       ->capture_default_str();
   seconds("--header-seconds", limits.header_time, "Seconds in which the head of a request must come");
   seconds("--body-seconds", limits.body_time,
@@ -183,7 +200,7 @@ void declare_limits(CLI::App& app, ServeCommand& command) {
   seconds("--write-seconds", limits.write_time,
           "Seconds in which an answer must be taken, and one more for each 16 KiB of it");
   app.add_option("--session-hours", command.session_hours, "Hours after which a browser's session ends")
-      ->check(CLI::Range(0.0, 8760.0))
+      ->check(in_range(0.0, 8760.0))
       ->capture_default_str();
 }
 
@@ -193,6 +210,7 @@ Action declare_serve(CLI::App& app) {
   const auto command = std::make_shared<ServeCommand>();
   app.add_option("--host", command->server.host, "Address to listen on")->capture_default_str();
   app.add_option("--port", command->server.port, "Port to listen on; 0: any that is free")
+      ->check(in_range(0, 65'535))
       ->capture_default_str();
   app.add_option("--data", command->data, "Folder for all that the service keeps")->capture_default_str();
   app.add_option(
@@ -200,18 +218,24 @@ Action declare_serve(CLI::App& app) {
       "Where jobs, datasets and models are on record: sqlite:PATH or postgresql://…; by default a file in "
       "the data folder");
   app.add_option("--workers", command->workers,
-                 "Jobs that run on the processor at a time; by default half as many as there are cores");
+                 "Jobs that run on the CPU at a time; by default half as many as there are cores")
+      ->check(in_range(1, 4096));
   app.add_option("--certificate", command->server.certificate, "File with the certificate chain, for https");
   app.add_option("--key", command->server.key, "File with its private key");
   app.add_option("--grace", command->grace, "Seconds that a job has to stop before it is ended by force")
+      ->check(in_range(std::int64_t{0}, most_seconds_to_wait))
       ->capture_default_str();
   app.add_option("--hang-after", command->hang_after,
                  "Seconds without any progress after which a job is ended")
+      ->check(in_range(std::int64_t{1}, most_seconds_to_wait))
       ->capture_default_str();
-  app.add_option("--requests-per-second", command->requests_per_second, "Of one token; 0: any number")
+  app.add_option("--requests-per-second", command->requests_per_second, "Requests per second of one token; 0: any number")
+      ->check(in_range(0, 1'000'000))
       ->capture_default_str();
   app.add_flag("--take-store", command->takes_store,
-               "Run the jobs of this store here, though they were those of another data folder that is gone");
+               "Use a store whose data folder is lost; rejected while the service of that folder is running");
+  app.add_flag("--rebuild-store", command->rebuilds_store,
+               "Fill a lost or emptied store again from the data folder, then serve");
   app.add_option("--public-name", command->public_names,
                  "A name that the service is reached by, beside localhost; may be given several times");
   declare_limits(app, *command);

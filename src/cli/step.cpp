@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/commands_flag.h"
 #include "cli/interrupt.h"
+#include "cli/number_range.h"
 #include "cli/reading_settings.h"
 #include "cli/step_view.h"
 #include "cli/terminal.h"
@@ -45,7 +46,7 @@ Action declare_step(CLI::App& app) {
   app.add_option("DOC", options->document, "Pipeline document, YAML or JSON")->required();
   app.add_option("--card", options->card, "The card that trains, where there are several");
   app.add_option("--rows", options->rows, "Rows of the step")
-      ->check(CLI::Range(std::int64_t{1}, most_explained_rows))
+      ->check(in_range(std::int64_t{1}, most_explained_rows))
       ->capture_default_str();
   app.add_option("--set", options->assignments, "PATH=VALUE: change a setting first; may be repeated")
       ->allow_extra_args(false);

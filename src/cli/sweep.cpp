@@ -15,6 +15,7 @@
 #include "cli/find_run.h"
 #include "cli/interrupt.h"
 #include "cli/named_document.h"
+#include "cli/number_range.h"
 #include "cli/sweep_progress_file.h"
 #include "cli/sweep_view.h"
 #include "cli/terminal.h"
@@ -174,11 +175,11 @@ Action declare_sweep(CLI::App& app) {
   app.add_option("--out", command->out, "Folder of the sweep, of the winner's run and of the cache")
       ->capture_default_str();
   app.add_option("--models", command->models, "Candidates that random and halving draw: sweep.models")
-      ->check(CLI::Range(std::int64_t{0}, most_candidates));
+      ->check(in_range(std::int64_t{0}, most_candidates));
   app.add_option("--time-budget", command->time_budget, "Seconds for the search: sweep.time_budget")
-      ->check(CLI::Range(0.0, 1e9));
+      ->check(in_range(0.0, 1e9));
   app.add_option("--threads", command->threads, "Models that train at once on the CPU; 0: one per core")
-      ->check(CLI::Range(0, 4096));
+      ->check(in_range(0, 4096));
   app.add_option("--resume", command->resume, "Resume this sweep: folder, id, beginning of an id, or latest");
   add_watched_flags(app, command->folder_name, command->show);
   add_show_flags(app, command->show);

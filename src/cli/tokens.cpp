@@ -11,6 +11,7 @@
 #include "base/project_scope.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/number_range.h"
 #include "cli/store_of_service.h"
 #include "cli/terminal.h"
 #include "store/document_store.h"
@@ -175,7 +176,7 @@ Action declare_tokens(CLI::App& app) {
   };
   add_projects(*create, "Project that it belongs to, by id or name; may be repeated; default if not given");
   create->add_option("--days", command->days, "Days that it is good for; 0: for good")
-      ->check(CLI::Range(0, 36'500));
+      ->check(in_range(0, 36'500));
   create->add_flag("--json", command->json, "For programs");
   add("list", "List tokens; none is shown itself", list_tokens)
       ->add_flag("--json", command->json, "For programs");

@@ -58,7 +58,11 @@ nlohmann::json parse_bounded_json(std::string_view text, const JsonBounds& bound
   Counter counter(bounds);
   nlohmann::json::sax_parse(text, &counter);
   counter.refuse_if_beyond();
-  return nlohmann::json::parse(text);
+  try {
+    return nlohmann::json::parse(text);
+  } catch (const nlohmann::json::out_of_range&) {
+    refuse("it contains a number beyond 1.8e308, the largest that a double can be");
+  }
 }
 
 }  // namespace stoker::config

@@ -130,6 +130,11 @@ class CocoReading {
     refuse("{} does not hold annotations in COCO form: {}", shown_, what);
   }
 
+  // Of 64 bits with a sign; larger ones would become other numbers.
+  static bool is_integer(const json& value) {
+    return value.is_number_integer() &&
+           !(value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX});
+  }
   const json& list(const char* name) const {
     const auto found = root_.find(name);
     if (found == root_.end() || !found->is_array()) damaged(fmt::format("it has no list '{}'", name));
@@ -137,8 +142,8 @@ class CocoReading {
   }
   std::int64_t whole(const json& of, const char* name, const std::string& what) const {
     const auto found = of.is_object() ? of.find(name) : of.end();
-    if (!of.is_object() || found == of.end() || !found->is_number_integer())
-      damaged(fmt::format("{} has no whole number '{}'", what, name));
+    if (!of.is_object() || found == of.end() || !is_integer(*found))
+      damaged(fmt::format("{} has no integer '{}'", what, name));
     return found->get<std::int64_t>();
   }
   std::string text(const json& of, const char* name) const {
@@ -175,7 +180,7 @@ class CocoReading {
     std::size_t number = 0;
     for (const json& each : list("annotations")) {
       ++number;
-      const std::string what = each.is_object() && each.contains("id") && each["id"].is_number_integer()
+      const std::string what = each.is_object() && each.contains("id") && is_integer(each["id"])
                                    ? fmt::format("annotation {}", each["id"].get<std::int64_t>())
                                    : fmt::format("the annotation at place {}", number);
       const std::int64_t image = whole(each, "image_id", what);
@@ -252,7 +257,7 @@ class CocoReading {
       if (runs.empty()) damaged(fmt::format("the packed run lengths of {} cannot be unpacked", what));
     } else if (counts->is_array()) {
       for (const json& each : *counts) {
-        if (!each.is_number_integer()) damaged(fmt::format("a run length of {} is not a whole number", what));
+        if (!is_integer(each)) damaged(fmt::format("a run length of {} is not an integer", what));
         runs.push_back(each.get<std::int64_t>());
       }
     } else {

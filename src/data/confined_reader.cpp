@@ -26,7 +26,7 @@
 #include "data/cubes.h"
 #include "data/kept_downloads.h"
 #include "data/reader_child.h"
-#include "data/source.h"
+#include "data/source_table.h"
 #include "data/standard_input.h"
 #include "data/url_secrets.h"
 #include "device/host_memory.h"
@@ -264,7 +264,7 @@ struct OpenedInChild {
   }
 
   static std::string shown_name(const SourceConfig& config) {
-    return config.source == SourceKind::url ? shown_url(config.url) : source_name(config);
+    return config.source == SourceKind::url ? shown_url(config.url) : source_of(config).name(config);
   }
   static Reach reach_of(const SourceConfig& config, const fs::path& base,
                         const std::optional<Downloaded>& download) {
@@ -390,13 +390,23 @@ std::optional<WholeRows> ConfinedReader::whole_rows(const std::vector<std::strin
   return rows;
 }
 
+// No request may hold a worker of the service for ever.
+constexpr double longest_look = 300;  // seconds
+
 // Asks about one file, by a child of its own.
 json asked_of_file(const fs::path& file, const std::string& shown, json order,
                    std::vector<fs::path> writable = {}) {
   ReaderProcess process(shown, {}, {{fs::absolute(file)}, std::move(writable), false});
   order["file"] = fs::absolute(file).string();
   order["shown"] = shown;
-  return process.ask(order);
+  StopSignal limit;
+  limit.stop_after(longest_look);
+  try {
+    return process.ask(order, &limit);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::interrupted) throw;
+    refuse("'{}' takes longer than {} s to read", shown, longest_look);
+  }
 }
 
 }  // namespace

@@ -182,7 +182,8 @@ const StoredArray& array_of_masks(const std::vector<StoredArray>& arrays, const 
 void add_hdf5(const FoundCube& like, const SourceConfig& config, FoundCubes& found) {
   std::vector<StoredArray> arrays = hdf5_arrays(like.file, "", like.shown, config.follow_external);
   if (!config.mask_key.empty() && config.mask_path.empty()) {
-    const std::vector<StoredArray> masks = hdf5_arrays(like.file, config.mask_key, like.shown, config.follow_external);
+    const std::vector<StoredArray> masks =
+        hdf5_arrays(like.file, config.mask_key, like.shown, config.follow_external);
     arrays.insert(arrays.begin(), array_of_masks(masks, config, like.shown));
     arrays.front().name = config.mask_key;
   }
@@ -193,7 +194,8 @@ void add_hdf5(const FoundCube& like, const SourceConfig& config, FoundCubes& fou
   if (config.cube_key.empty())
     return add_named_arrays(arrays, chosen_arrays(arrays, "", config, like.shown), like, config, found);
   // A dataset alone, or those of a group.
-  const std::vector<StoredArray> inner = hdf5_arrays(like.file, config.cube_key, like.shown, config.follow_external);
+  const std::vector<StoredArray> inner =
+      hdf5_arrays(like.file, config.cube_key, like.shown, config.follow_external);
   if (inner.empty())
     refuse("{}: the group '{}' of cube_key has no datasets", like.shown, printable(config.cube_key));
   const bool is_one = inner.size() == 1;
@@ -275,7 +277,8 @@ StoredArray mask_array(const fs::path& file, const std::string& shown, const Sou
     return cube.array;
   }
   const std::vector<StoredArray> arrays =
-      form == CubeForm::npz ? npz_arrays(file, shown) : hdf5_arrays(file, config.mask_key, shown, config.follow_external);
+      form == CubeForm::npz ? npz_arrays(file, shown)
+                            : hdf5_arrays(file, config.mask_key, shown, config.follow_external);
   return array_of_masks(arrays, config, shown);
 }
 

@@ -23,7 +23,7 @@ bool has_cubes(const PortValues& values) {
 }  // namespace
 
 CardRunner::CardRunner(const Document& document, const std::set<std::string>& running,
-                       const RunOptions& options, const RunFolder& folder, Recorder& recorder,
+                       const RunOptions& options, RunFolder& folder, Recorder& recorder,
                        const StopSignal& stop, std::function<void(const Card&)> overstayed)
     : document_(document),
       options_(options),
@@ -61,6 +61,7 @@ bool CardRunner::run(const Card& card) {
       card.time_limit, stop_, [this, &card] { overstayed_(card); }, options_.grace);
   const Look look = look_outside(card, limit.stop());
   const Outside& outside = look.outside;
+  if (card.kind->look_outside != nullptr) folder_.check_fingerprint(card, outside.fingerprint);
   for (const std::string& warning : outside.warnings) recorder_.note(Severity::warning, warning);
   const std::string& identity = look.identity;
   const std::optional<KeptOutputs>& kept = look.kept;

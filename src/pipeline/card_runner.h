@@ -23,7 +23,7 @@ class CardRunner {
  public:
   // All must live as long. `overstayed` is told of a card that does not stop when its time is over.
   CardRunner(const Document& document, const std::set<std::string>& running, const RunOptions& options,
-             const RunFolder& folder, Recorder& recorder, const StopSignal& stop,
+             RunFolder& folder, Recorder& recorder, const StopSignal& stop,
              std::function<void(const Card&)> overstayed);
 
   // Returns whether its outputs came from the cache.
@@ -50,7 +50,7 @@ class CardRunner {
 
   const Document& document_;
   const RunOptions& options_;
-  const RunFolder& folder_;
+  RunFolder& folder_;
   Recorder& recorder_;
   const StopSignal& stop_;
   std::function<void(const Card&)> overstayed_;

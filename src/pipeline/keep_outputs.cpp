@@ -38,6 +38,19 @@ void keep_output(const Card& card, const Output& output, const PortValue& value,
   }
 }
 
+// A card such as data_filter passes on some of the rows that it receives.
+void keep_dropped_rows(const Card& card, const Outputs& outputs, RunFolder& folder) {
+  const Input* input = input_of_rows(*card.kind, Rows::passed_on);
+  if (input == nullptr) return;
+  std::int64_t received = 0;
+  for (const Connection& connection : connections_to(card, input->name))
+    received += std::get<Table>(outputs.get(connection.card, connection.output)).rows();
+  std::int64_t passed_on = 0;
+  for (const Output& output : card.kind->outputs)
+    if (output.type == PortType::table) passed_on += std::get<Table>(outputs.get(card.id, output.name)).rows();
+  if (passed_on < received) folder.keep_dropped_rows({card.id, received - passed_on, received});
+}
+
 }  // namespace
 
 void keep_outputs(const Card& card, const Outputs& outputs, bool reused, RunFolder& folder,
@@ -47,6 +60,7 @@ void keep_outputs(const Card& card, const Outputs& outputs, bool reused, RunFold
     if (output.type == PortType::table) folder.keep_preview(card.id, output.name, std::get<Table>(value));
     keep_output(card, output, value, reused, folder, summary);
   }
+  keep_dropped_rows(card, outputs, folder);
 }
 
 }  // namespace stoker

@@ -7,6 +7,7 @@
 
 #include "base/csv_cell.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "base/unfinished_line.h"
 #include "base/without_sync.h"
@@ -207,6 +208,7 @@ void RunFolder::begin_sitting(const char* event_name, const std::string& name) {
   record_.cards.clear();
   record_.trainings.clear();
   record_.results.clear();
+  record_.dropped_rows.clear();
   save_record();
   events_.emplace(paths_.events());
   metrics_.emplace(paths_.metrics());
@@ -228,6 +230,31 @@ void RunFolder::save_record() {
   record_is_behind_ = false;
   record_.peak_memory_bytes = std::max(record_.peak_memory_bytes, peak_memory_bytes());
   write_record(paths_, record_);
+}
+
+namespace {
+
+bool has_any_checkpoint(const fs::path& checkpoints) {
+  std::error_code error;
+  for (fs::recursive_directory_iterator each(checkpoints, error), end; !error && each != end;
+       each.increment(error))
+    if (each->path().filename() == "DONE") return true;
+  return false;
+}
+
+}  // namespace
+
+void RunFolder::check_fingerprint(const Card& card, const std::string& fingerprint) {
+  const std::lock_guard lock(mutex_);
+  constexpr std::size_t digits = 16;
+  const std::string now = sha256_of_text(fingerprint).substr(0, digits);
+  std::string& known = record_.fingerprints[card.id];
+  if (!known.empty() && known != now && has_any_checkpoint(paths_.checkpoints()))
+    refuse(
+        "the data has changed since the run began, so its checkpoints cannot be resumed; restore the data, or "
+        "start a new run");
+  record_is_behind_ = record_is_behind_ || known != now;
+  known = now;
 }
 
 void RunFolder::card_started(const Card& card) {
@@ -290,10 +317,19 @@ void RunFolder::note(const std::string& card, Severity severity, const std::stri
   event("note", details);
 }
 
+std::string RunFolder::model_folder_of(const std::string& card) const {
+  return card == first_with_model_ ? paths_.model().filename().string() : "model-" + card;
+}
+
 void RunFolder::keep_model(const std::string& card, const Model& model) {
   const std::lock_guard lock(mutex_);
   fail_if_gone();
-  save_model(model, card == first_with_model_ ? paths_.model() : paths_.folder / ("model-" + card));
+  save_model(model, paths_.folder / model_folder_of(card));
+}
+
+void RunFolder::keep_dropped_rows(const RunRecord::DroppedRows& rows) {
+  const std::lock_guard lock(mutex_);
+  record_.dropped_rows.push_back(rows);
 }
 
 RunRecord::Training RunFolder::keep_training(const std::string& card, const json& report, bool trained_here) {
@@ -330,7 +366,8 @@ void RunFolder::keep_evaluation(const std::string& card, const Evaluation& evalu
   make_folder(paths_.evaluations());
   write_file(paths_.evaluations() / (card + ".json"),
              evaluation.to_json().dump(2, ' ', false, json::error_handler_t::replace));
-  record_.results.push_back({card, evaluation.rows, evaluation.metrics, training});
+  record_.results.push_back({card, evaluation.rows, evaluation.metrics, training,
+                             training.empty() ? "" : model_folder_of(training)});
 }
 
 void RunFolder::keep_cubes(const std::string& card, const json& cubes) {

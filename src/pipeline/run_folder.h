@@ -44,6 +44,9 @@ class RunFolder {
   std::filesystem::path checkpoints_of(const std::string& card) const { return paths_.checkpoints() / card; }
   bool was_finished() const { return was_finished_; }
 
+  // What a card reads from outside. Rejects rows that have changed since the training began: the rows to test
+  // with are no part of a checkpoint.
+  void check_fingerprint(const Card& card, const std::string& fingerprint);
   void card_started(const Card& card);
   void card_finished(const Card& card, const CardOutcome& outcome);
   void epoch_finished(const std::string& card, const EpochReport& epoch);
@@ -55,6 +58,7 @@ class RunFolder {
   RunRecord::Training keep_training(const std::string& card, const nlohmann::json& report, bool trained_here);
   // `training` is the card whose model was evaluated.
   void keep_evaluation(const std::string& card, const Evaluation& evaluation, const std::string& training);
+  void keep_dropped_rows(const RunRecord::DroppedRows& rows);
   // What is shown of the cubes that it was evaluated on, see report/cube_record.h.
   void keep_cubes(const std::string& card, const nlohmann::json& cubes);
   // Those that were kept since the folder was opened, for who would have to read them again.
@@ -88,6 +92,7 @@ class RunFolder {
   void begin_sitting(const char* event_name, const std::string& name);
   void event(const char* name, const nlohmann::json& details);
   void save_record();
+  std::string model_folder_of(const std::string& card) const;
 
   RunPaths paths_;
   RunLock lock_;  // for as long as this process works on the run

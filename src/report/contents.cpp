@@ -79,6 +79,8 @@ CubeRecord read_cube_record(const fs::path& file) {
       return config::parse_bounded_json(read_file(file, largest_cubes), {});
     } catch (const nlohmann::json::parse_error&) {
       refuse("{} is damaged: it is not JSON", file.string());
+    } catch (const Error& error) {
+      refuse("{} is damaged: {}", file.string(), error.what());
     }
   };
   const nlohmann::json json = parsed();

@@ -182,6 +182,12 @@ std::string what_was_learnt(const RunRecord& record) {
   return "<p class=\"what\">" + text + "</p>\n";
 }
 
+std::string dropped_rows_line(const RunRecord& record) {
+  std::vector<std::string> parts;
+  for (const RunRecord::DroppedRows& each : record.dropped_rows) parts.push_back(each.text());
+  return parts.empty() ? "" : "<p class=\"what\">Dropped: " + html_escaped(join(parts, ", ")) + "</p>\n";
+}
+
 }  // namespace
 
 std::string title_section(const RunContents& contents) {
@@ -190,9 +196,9 @@ std::string title_section(const RunContents& contents) {
   if (!record.started.empty()) line += " · started " + html_escaped(time_text(record.started));
   line += " · took " + human_seconds(record.seconds);
   return fmt::format(
-      "<header>\n<h1>{0}</h1>\n<span class=\"status {1}\">{1}</span>\n{2}<p>{3}</p>\n</header>\n",
+      "<header>\n<h1>{0}</h1>\n<span class=\"status {1}\">{1}</span>\n{2}{3}<p>{4}</p>\n</header>\n",
       html_escaped(record.name.empty() ? contents.id : record.name), status_name(record.status),
-      what_was_learnt(record), line);
+      what_was_learnt(record), dropped_rows_line(record), line);
 }
 
 std::string error_section(const RunRecord& record) {

@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/project_scope.h"
 #include "base/text.h"
-#include "data/samples.h"
 #include "pipeline/card.h"
 #include "store/dataset_store.h"
 
@@ -56,14 +55,7 @@ void refuse_address_not_allowed(const std::string& address, const ServiceConfig&
 }
 
 std::string no_such_dataset(const std::string& id) {
-  std::vector<std::string> ids;
-  for (const DatasetRecord& each : DatasetStore().all().records) ids.push_back(each.id);
-  const auto& samples = config::names<SampleName>;
-  const bool is_sample = std::ranges::find(samples, id) != samples.end();
-  return fmt::format("there is no dataset '{}'{}", printable(id),
-                     is_sample
-                         ? "; it is the name of a sample, which POST /api/datasets/generate puts on record"
-                         : did_you_mean(id, ids));
+  return fmt::format("there is no dataset '{}'{}", printable(id), did_you_mean(id, DatasetStore().known_ids()));
 }
 
 void refuse_datasets_not_there(const Document& document) {
@@ -74,7 +66,7 @@ void refuse_datasets_not_there(const Document& document) {
     const auto* ids = found == nullptr ? nullptr : found->get_if<config::Value::List>();
     if (ids == nullptr) continue;
     for (const config::Value& each : *ids)
-      if (const auto* id = each.get_if<std::string>(); id != nullptr && !store.has(*id))
+      if (const auto* id = each.get_if<std::string>(); id != nullptr && !store.is_known(*id))
         refuse("card {}: {}", card.id, no_such_dataset(*id));
   }
 }

@@ -15,6 +15,7 @@
 #include "serve/dataset_words.h"
 #include "serve/preview_schema.h"
 #include "serve/program_run.h"
+#include "serve/record_copies.h"
 #include "serve/request_secrets.h"
 #include "serve/service.h"
 #include "store/dataset_store.h"
@@ -112,8 +113,10 @@ config::Fields fields(NewDataset& d) {
           config::field("faulty", d.faulty, help_of_faulty)};
 }
 
-Response added(const std::string& id) {
-  return json_response(shown_dataset(dataset_named(id)), 201);
+Response added(const Service& service, const std::string& id) {
+  const DatasetRecord record = dataset_named(id);
+  copy_dataset(record, service.folder());
+  return json_response(shown_dataset(record), 201);
 }
 
 Response add_dataset(Service& service, Call& call) {
@@ -127,7 +130,7 @@ Response add_dataset(Service& service, Call& call) {
   words.insert(words.end(), flags.begin(), flags.end());
   if (asked.faulty) words.emplace_back("--faulty");
   run_command(service, call, words, {{place, asked.source.path.empty() ? place : asked.source.path}});
-  return added(id);
+  return added(service, id);
 }
 
 // "wells.csv.gz" gives ".csv.gz"; refuses what no reader knows.
@@ -202,7 +205,7 @@ Response upload_dataset(Service& service, Call& call) {
     fs::remove_all(kept.path, ignored);
     throw;
   }
-  return added(id);
+  return added(service, id);
 }
 
 struct SampleToMake {
@@ -244,7 +247,7 @@ Response generate_dataset(Service& service, Call& call) {
     fs::remove(file, ignored);
     throw;
   }
-  return added(id);
+  return added(service, id);
 }
 
 struct Repair {
@@ -301,7 +304,7 @@ Response repair_dataset(Service& service, Call& call) {
   const auto ranges = range_flags(asked.ranges);
   words.insert(words.end(), ranges.begin(), ranges.end());
   run_command(service, call, words, names_of_file(record));
-  return added(id);
+  return added(service, id);
 }
 
 bool names_dataset(const config::Value& value, const std::string& id) {
@@ -354,6 +357,7 @@ Response remove_dataset(Service& service, Call& call) {
   const DatasetRecord record = dataset_named(call.part("id"));
   refuse_in_use(service, record.id);
   DatasetStore().remove(record.id);
+  remove_copy_of_dataset(record.id, service.folder());
   const std::uint64_t freed = remove_own_file(service, record);
   return json_response({{"id", record.id}, {"freed_bytes", freed}, {"freed", human_bytes(freed)}});
 }

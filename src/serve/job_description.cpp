@@ -14,7 +14,8 @@ json summary_schema() {
       "JobSummary",
       {{"seconds", number("That the run took")},
        {"results",
-        list_of(object("", {{"card", text()}, {"rows", whole()}, {"metrics", map_of(number_or_null())}}),
+        list_of(object("", {{"card", text()}, {"rows", whole()}, {"metrics", map_of(number_or_null())}},
+                       {{"model", text("The folder of the model in the run folder")}}),
                 "What was evaluated")},
        {"trainings", list_of(object("", {{"card", text()},
                                          {"model_type", text()},
@@ -23,7 +24,10 @@ json summary_schema() {
                                          {"epochs", whole()},
                                          {"seconds", number()}}),
                              "What was trained")},
-       {"warnings", list_of(text())}});
+       {"warnings", list_of(text())}},
+      {{"dropped_rows",
+        list_of(object("", {{"card", text()}, {"dropped", whole()}, {"received", whole("Rows before it")}}),
+                "Cards that passed on fewer rows than they received")}});
 }
 
 json progress_schema() {

@@ -153,11 +153,6 @@ class JobDocument {
     if (!settings_.where.empty()) conditions.set("where", list_of(settings_.where));
     if (settings_.min_snr_db) conditions.set("min_snr_db", *settings_.min_snr_db);
     if (settings_.max_gdop) conditions.set("max_gdop", *settings_.max_gdop);
-    if (!are_receptions(columns_)) return conditions;
-    constexpr double usual_snr_db = 10;
-    constexpr double usual_gdop = 5;
-    if (!settings_.min_snr_db && has(columns_, "snr_db")) conditions.set("min_snr_db", usual_snr_db);
-    if (!settings_.max_gdop && has(columns_, "gdop")) conditions.set("max_gdop", usual_gdop);
     return conditions;
   }
 

@@ -70,7 +70,11 @@ nlohmann::json summary_of(const RunRecord& record) {
     for (const auto& [name, value] : result.metrics) metrics[name] = number_to_json(value);
     summary["results"].push_back(
         {{"card", result.card}, {"rows", result.rows}, {"metrics", std::move(metrics)}});
+    if (!result.model.empty()) summary["results"].back()["model"] = result.model;
   }
+  for (const RunRecord::DroppedRows& rows : record.dropped_rows)
+    summary["dropped_rows"].push_back(
+        {{"card", rows.card}, {"dropped", rows.dropped}, {"received", rows.received}});
   for (const RunRecord::Training& training : record.trainings)
     summary["trainings"].push_back({{"card", training.card},
                                     {"model_type", training.model_type},

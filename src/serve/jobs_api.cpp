@@ -29,11 +29,11 @@ using nlohmann::json;
 std::vector<std::string> columns_of(const std::string& id, config::Diagnostics& diagnostics) {
   DatasetStore store;
   std::vector<std::string> columns;
-  if (!store.has(id)) {
+  if (!store.is_known(id)) {
     diagnostics.add(0, "config.dataset_ids", no_such_dataset(id));
     return columns;
   }
-  for (const auto& [name, type] : store.find(id).columns) columns.push_back(name);
+  for (const auto& [name, type] : store.find_known(id).columns) columns.push_back(name);
   return columns;
 }
 

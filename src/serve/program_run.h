@@ -22,8 +22,7 @@ struct ProgramRun {
 // where too many run already, of everybody or of the token of `call`, 503 where its
 // time is over, 422 with its own words where it refuses: paths by `names`, and without options.
 ProgramRun run_program(const std::vector<std::string>& words, const std::filesystem::path& folder,
-                       std::chrono::seconds limit, const NamedPaths& names = {},
-                       const Call* call = nullptr);
+                       std::chrono::seconds limit, const NamedPaths& names = {}, const Call* call = nullptr);
 
 // What it noted and warned of beside its answer, as a client is told it.
 std::vector<std::string> notes_of(const ProgramRun& run, const NamedPaths& names);

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "serve/body.h"
 #include "serve/document_answers.h"
+#include "serve/record_copies.h"
 
 namespace stoker::serve {
 namespace {
@@ -39,6 +40,7 @@ json project_view(const ProjectRecord& project, const Caller& caller) {
 Response create_project(Service& service, const Call& call) {
   const ProjectRecord project = DocumentStore(service.records()).add_project(name_in(call));
   service.make_folder_of(project.id);
+  copy_project(project, folder_of_project(service.config().data, project.id));
   Caller caller = call.caller;
   if (!caller.is_operator()) {
     service.tokens().grant(caller.token, project.id, UserRole::user);
@@ -61,7 +63,9 @@ Response rename_project(Service& service, Call& call) {
   const std::string name = name_in(call);
   const std::string id = project_named(service, call.part("id")).id;
   DocumentStore(service.records()).rename_project(id, name);
-  return json_response(project_view(project_named(service, id), call.caller));
+  const ProjectRecord project = project_named(service, id);
+  copy_project(project, service.folder());
+  return json_response(project_view(project, call.caller));
 }
 
 void refuse_with_contents(Service& service, const std::string& id) {

@@ -1,5 +1,7 @@
 #include "serve/served_models.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/error.h"
@@ -10,6 +12,7 @@
 #include "predict/intervals.h"
 #include "serve/client_words.h"
 #include "serve/job_queue.h"
+#include "serve/log.h"
 #include "store/runs.h"
 #include "store/token_store.h"
 
@@ -61,6 +64,26 @@ json facts_of_model(const Model& model) {
   facts["tells_intervals"] = no_intervals.empty();
   if (!no_intervals.empty()) facts["why_no_intervals"] = without_options(no_intervals);
   return facts;
+}
+
+// Records of earlier versions name the card that trained the model, those before them neither.
+bool is_measured_in(const RunRecord::Result& result, const std::string& folder,
+                    const std::vector<std::string>& folders) {
+  if (!result.model.empty()) return result.model == folder;
+  if (result.training.empty()) return folders.size() == 1;
+  const std::string own_folder = "model-" + result.training;
+  if (std::ranges::find(folders, own_folder) != folders.end()) return own_folder == folder;
+  return folder == RunPaths{}.model().string();
+}
+
+// By the card that evaluated the model in this folder of the run.
+json metrics_of_model(const RunRecord& run, const std::string& folder,
+                      const std::vector<std::string>& folders) {
+  json metrics = json::object();
+  for (const RunRecord::Result& result : run.results)
+    if (is_measured_in(result, folder, folders))
+      for (const auto& [metric, value] : result.metrics) metrics[result.card][metric] = number_to_json(value);
+  return metrics;
 }
 
 }  // namespace
@@ -159,26 +182,59 @@ ModelRecord model_record(const std::filesystem::path& folder, const std::string&
   return record;
 }
 
+namespace {
+
+constexpr const char* folder_fact = "folder_in_run";
+
+// Of a run, the names of the folders that have its models: model, model-CARD.
+std::vector<std::string> model_folders_in(const std::filesystem::path& run_folder) {
+  std::error_code none;
+  std::vector<std::string> names;
+  if (std::filesystem::is_directory(RunPaths{run_folder}.model(), none)) names.emplace_back("model");
+  for (const auto& each : std::filesystem::directory_iterator(run_folder, none))
+    if (each.path().filename().string().starts_with("model-")) names.push_back(each.path().filename());
+  return names;
+}
+
+}  // namespace
+
 void record_model_of(const std::string& job, const std::string& name, const std::filesystem::path& run_folder,
                      ModelStore& models) {
-  const RunPaths run{run_folder};
-  std::error_code none;
-  std::vector<std::filesystem::path> folders;
-  if (std::filesystem::is_directory(run.model(), none)) folders.push_back(run.model());
-  for (const auto& each : std::filesystem::directory_iterator(run_folder, none))
-    if (each.path().filename().string().starts_with("model-")) folders.push_back(each.path());
+  const std::vector<std::string> folders = model_folders_in(run_folder);
   if (folders.empty()) return;
-  const RunRecord told = read_record(run);
-  json metrics = json::object();
-  for (const RunRecord::Result& result : told.results)
-    for (const auto& [metric, value] : result.metrics) metrics[result.card][metric] = number_to_json(value);
-  for (const std::filesystem::path& folder : folders) {
-    const std::string card = folder == run.model() ? "" : folder.filename().string().substr(6);
-    ModelRecord record = model_record(folder, card.empty() ? name : fmt::format("{} ({})", name, card));
+  const RunRecord told = read_record({run_folder});
+  for (const std::string& folder : folders) {
+    const std::string card = folder == "model" ? "" : folder.substr(6);
+    ModelRecord record =
+        model_record(run_folder / folder, card.empty() ? name : fmt::format("{} ({})", name, card));
     record.job = job;
     record.facts["run"] = run_folder.filename().string();
-    record.facts["metrics"] = metrics;
+    record.facts[folder_fact] = folder;
+    record.facts["metrics"] = metrics_of_model(told, folder, folders);
     models.add(record);
+  }
+}
+
+void correct_metrics(ModelStore& models) {
+  constexpr std::int64_t page = 500;
+  for (std::int64_t offset = 0;; offset += page) {
+    const std::vector<ModelRecord> some = models.list(page, offset);
+    if (some.empty()) return;
+    for (const ModelRecord& model : some) {
+      if (model.job.empty() || model.facts.contains(folder_fact)) continue;
+      const std::filesystem::path folder = model.folder;
+      try {
+        json facts = model.facts;
+        facts[folder_fact] = folder.filename().string();
+        facts["metrics"] = metrics_of_model(read_record({folder.parent_path()}), folder.filename(),
+                                            model_folders_in(folder.parent_path()));
+        models.change_facts(model.id, facts);
+      } catch (const Error& error) {
+        log_event("error", {{"what", "the metrics of a model are as an earlier version recorded them"},
+                            {"id", model.id},
+                            {"why", error.what()}});
+      }
+    }
   }
 }
 

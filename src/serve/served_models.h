@@ -64,5 +64,7 @@ ModelRecord model_record(const std::filesystem::path& folder, const std::string&
 // Puts what a completed job has trained on record. Does nothing where it is already, or where there is none.
 void record_model_of(const std::string& job, const std::string& name, const std::filesystem::path& run_folder,
                      ModelStore& models);
+// Earlier versions recorded the metrics of all models of a run with each of them.
+void correct_metrics(ModelStore& models);
 
 }  // namespace stoker::serve

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <any>
+#include <csignal>
 #include <cstdio>
 #include <thread>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -13,6 +15,7 @@
 #include "serve/client_words.h"
 #include "serve/log.h"
 #include "serve/program_run.h"
+#include "serve/record_copies.h"
 #include "serve/request_project.h"
 #include "store/dataset_store.h"
 #include "store/document_store.h"
@@ -135,8 +138,11 @@ Service::Service(ServiceConfig config)
           jobs_),
       audit_(config_.data / "audit.jsonl"),
       rate_(config_.requests_per_second) {
-  jobs_.when_changed(log_job);
-  own_store(records_, config_.data, config_.takes_store);
+  jobs_.when_changed([this](const JobRecord& job) {
+    log_job(job);
+    copy_job(job, queue_.folder_of(job.id));
+  });
+  take_store();
   routes_.add(job_routes(*this));
   routes_.add(session_routes(*this));
   routes_.add(dataset_routes(*this));
@@ -160,6 +166,20 @@ Service::Service(ServiceConfig config)
   routes_.add(page_routes());
 }
 
+void Service::take_store() {
+  if (config_.rebuilds_store) {
+    rebuilt_ = rebuild_store(records_, config_.data);
+  } else if (exists(mark_of_rebuild(config_.data))) {
+    refuse("rebuilding the store {} was cut short; start again with --rebuild-store", records_.place());
+  }
+  store_lock_ = own_store(records_, config_.data, config_.takes_store);
+  store_lock_->when_lost([this] {
+    log_event("error", {{"what", "another service works with the store, so this one stops"},
+                        {"store", records_.place()}});
+    ::kill(::getpid(), SIGTERM);
+  });
+}
+
 Service::~Service() {
   stop();
 }
@@ -172,6 +192,9 @@ std::optional<std::string> Service::start() {
   make_project_folders();
   clear_uploads();
   put_sample_on_record();
+  DocumentStore documents(records_);
+  copy_missing(jobs_, documents, config_.data);
+  correct_metrics(models_);
   served_.read_names();
   queue_.start();
   return first;

@@ -17,12 +17,14 @@
 #include "serve/http.h"
 #include "serve/job_queue.h"
 #include "serve/rate_limit.h"
+#include "serve/rebuild_store.h"
 #include "serve/request_figures.h"
 #include "serve/route.h"
 #include "serve/served_models.h"
 #include "store/job_store.h"
 #include "store/model_store.h"
 #include "store/records.h"
+#include "store/service_lock.h"
 #include "store/token_store.h"
 
 namespace stoker::serve {
@@ -37,6 +39,7 @@ struct ServiceConfig {
   std::chrono::seconds grace{30};
   std::chrono::seconds hang_after{600};
   bool takes_store = false;                 // of another data folder
+  bool rebuilds_store = false;              // one without records, from the data folder
   bool allows_urls = false;                 // sources that are fetched from an address
   bool allows_databases = false;            // sources that are read from a server
   std::vector<std::string> variables = {};  // of the environment, that addresses of sources may name
@@ -51,6 +54,9 @@ class Service : public Site {
   // Takes the data folder for itself; refuses one that another service has.
   explicit Service(ServiceConfig config);
   ~Service() override;
+
+  // What was put into the store again; none if it was not rebuilt.
+  const std::optional<RebuiltStore>& rebuilt() const { return rebuilt_; }
 
   // Returns the first token, where one had to be made: it is shown once.
   std::optional<std::string> start();
@@ -93,6 +99,7 @@ class Service : public Site {
   void clear_uploads() const;
   void put_model_on_record(const JobRecord& job);
   void take_models_off_record(const JobRecord& job);
+  void take_store();
   Response finished(Response response) const;
 
   ServiceConfig config_;
@@ -110,6 +117,8 @@ class Service : public Site {
   Routes routes_;
   RequestFigures figures_;
   std::function<std::size_t()> count_connections_;
+  std::optional<RebuiltStore> rebuilt_;
+  std::unique_ptr<ServiceLock> store_lock_;
 };
 
 // The routes, one file for each kind of thing.

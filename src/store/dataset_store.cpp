@@ -4,14 +4,18 @@
 #include <cctype>
 #include <charconv>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/project_scope.h"
 #include "base/text.h"
+#include "data/cubes.h"
 #include "data/file_format.h"
 #include "data/samples.h"
+#include "data/source.h"
 #include "database/writable.h"
+#include "store/record_row.h"
 
 namespace stoker {
 namespace {
@@ -92,10 +96,32 @@ DatasetRecord record_in(const WrittenRow& row) {
       id, place, id);
 }
 
-constexpr const char* select_datasets =
-    "SELECT id, source, name, rows, fingerprint, columns, added, cleaned_of, cubes FROM stoker_datasets "
-    "WHERE "
-    "project = $1";
+constexpr const char* dataset_columns =
+    "id, source, name, rows, fingerprint, columns, added, cleaned_of, cubes";
+
+std::string select_datasets() {
+  return fmt::format("SELECT {} FROM stoker_datasets WHERE project = $1", dataset_columns);
+}
+
+WrittenRow values_of_dataset(const DatasetRecord& dataset) {
+  json columns = json::array();
+  for (const auto& [name, type] : dataset.columns) columns.push_back({name, type});
+  const auto text = [](const json& value) {
+    return value.dump(-1, ' ', false, json::error_handler_t::replace);
+  };
+  return {dataset.id,
+          text(settings_of_source(dataset.source)),
+          dataset.name,
+          std::to_string(dataset.rows),
+          dataset.fingerprint,
+          text(columns),
+          dataset.added,
+          dataset.cleaned_of.empty() ? std::nullopt : std::optional(dataset.cleaned_of),
+          dataset.cubes ? std::optional(text({{"height", dataset.cubes->height},
+                                              {"width", dataset.cubes->width},
+                                              {"channels", dataset.cubes->channels}}))
+                        : std::nullopt};
+}
 
 }  // namespace
 
@@ -113,28 +139,29 @@ void refuse_unless_dataset_id(const std::string& id) {
       printable(id.substr(0, longest)));
 }
 
+json dataset_json(const DatasetRecord& dataset) {
+  return row_json(dataset_columns, values_of_dataset(dataset));
+}
+
+DatasetRecord dataset_from_json(const json& copy) {
+  return record_in(row_from_json(dataset_columns, copy));
+}
+
 void DatasetStore::add(const DatasetRecord& dataset) {
   refuse_unless_dataset_id(dataset.id);
-  json columns = json::array();
-  for (const auto& [name, type] : dataset.columns) columns.push_back({name, type});
-  const auto text = [](const json& value) {
-    return value.dump(-1, ' ', false, json::error_handler_t::replace);
-  };
+  WrittenRow values = values_of_dataset(dataset);
+  values.emplace_back(ProjectScope::or_default());
+  std::vector<std::string> places;
+  for (std::size_t i = 1; i <= values.size(); ++i) places.push_back(fmt::format("${}", i));
   WritableDatabase& database = records_.to_write();
   Transaction all(database);
   // Somebody else may put the same id on record at this moment: who comes second waits, and adds nothing.
   const auto added = database.run(
-      "INSERT INTO stoker_datasets (id, source, name, rows, fingerprint, columns, added, cleaned_of, "
-      "cubes, project) VALUES "
-      "($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (project, id) DO NOTHING RETURNING id",
-      {dataset.id, text(settings_of_source(dataset.source)), dataset.name, std::to_string(dataset.rows),
-       dataset.fingerprint, text(columns), dataset.added,
-       dataset.cleaned_of.empty() ? std::nullopt : std::optional(dataset.cleaned_of),
-       dataset.cubes ? std::optional(text({{"height", dataset.cubes->height},
-                                           {"width", dataset.cubes->width},
-                                           {"channels", dataset.cubes->channels}}))
-                     : std::nullopt,
-       ProjectScope::or_default()});
+      fmt::format(
+          "INSERT INTO stoker_datasets ({}, project) VALUES ({}) ON CONFLICT (project, id) DO NOTHING "
+          "RETURNING id",
+          dataset_columns, join(places, ", ")),
+      values);
   if (added.empty()) refuse_id_taken(dataset.id, place());
   all.commit();
 }
@@ -178,7 +205,7 @@ std::string hint_of_sample(const std::string& id) {
 DatasetRecord DatasetStore::find(const std::string& id) {
   if (WritableDatabase* database = records_.to_read()) {
     const std::string project = ProjectScope::or_default();
-    const auto rows = database->run(std::string(select_datasets) + " AND id = $2", {project, id});
+    const auto rows = database->run(select_datasets() + " AND id = $2", {project, id});
     if (!rows.empty()) return record_in(rows.front());
     std::vector<std::string> ids;
     for (const WrittenRow& row :
@@ -194,12 +221,55 @@ DatasetRecord DatasetStore::find(const std::string& id) {
          printable(id), place());
 }
 
+namespace {
+
+std::optional<SampleName> sample_named(const std::string& id) {
+  const auto& samples = config::names<SampleName>;
+  const auto found = std::ranges::find(samples, id);
+  if (found == samples.end()) return std::nullopt;
+  return static_cast<SampleName>(found - samples.begin());
+}
+
+// A few rows show its columns.
+DatasetRecord built_in_dataset(const std::string& id, SampleName sample) {
+  constexpr std::int64_t few = 2;
+  DatasetRecord record;
+  record.id = id;
+  record.source.source = SourceKind::sample;
+  record.source.sample_name = sample;
+  record.name = source_name(record.source);
+  record.rows = usual_rows(sample);
+  const Table rows = make_sample(sample, few, record.source.sample_seed);
+  for (const Preview::Column& column : preview(rows).columns)
+    record.columns.emplace_back(column.name, column.type);
+  if (rows.cubes) record.cubes = {rows.cubes->height(), rows.cubes->width(), rows.cubes->channels()};
+  return record;
+}
+
+}  // namespace
+
+bool DatasetStore::is_known(const std::string& id) {
+  return sample_named(id).has_value() || has(id);
+}
+
+DatasetRecord DatasetStore::find_known(const std::string& id) {
+  const std::optional<SampleName> sample = sample_named(id);
+  return sample && !has(id) ? built_in_dataset(id, *sample) : find(id);
+}
+
+std::vector<std::string> DatasetStore::known_ids() {
+  std::vector<std::string> ids;
+  for (const DatasetRecord& each : all().records) ids.push_back(each.id);
+  for (const std::string_view sample : config::names<SampleName>) ids.emplace_back(sample);
+  return ids;
+}
+
 DatasetsOnRecord DatasetStore::all() {
   DatasetsOnRecord all;
   WritableDatabase* database = records_.to_read();
   if (database == nullptr) return all;
   for (const WrittenRow& row :
-       database->run(std::string(select_datasets) + " ORDER BY id", {ProjectScope::or_default()})) {
+       database->run(select_datasets() + " ORDER BY id", {ProjectScope::or_default()})) {
     try {
       all.records.push_back(record_in(row));
     } catch (const OutOfMemory&) {

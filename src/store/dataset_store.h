@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "data/source_config.h"
 #include "store/records.h"
 
@@ -32,6 +34,10 @@ struct DatasetRecord {
   std::optional<CubesOnRecord> cubes;  // where the rows are cubes; older records do not tell
 };
 
+// A dataset as the copy of it that is next to its file.
+nlohmann::json dataset_json(const DatasetRecord& dataset);
+DatasetRecord dataset_from_json(const nlohmann::json& copy);
+
 // A record that cannot be read, and why.
 struct DamagedRecord {
   std::string id;
@@ -55,6 +61,11 @@ class DatasetStore {
   // Refuses an id that is not on record, with the nearest one.
   DatasetRecord find(const std::string& id);
   bool has(const std::string& id);
+  // Documents may also name a built-in sample, such as uhf_mixed. A dataset on record of that name comes
+  // first.
+  bool is_known(const std::string& id);
+  DatasetRecord find_known(const std::string& id);
+  std::vector<std::string> known_ids();
   DatasetsOnRecord all();
 
   const std::string& place() const { return records_.place(); }  // for people

@@ -46,9 +46,14 @@ StaleVersion::StaleVersion(std::int64_t from, std::int64_t newest)
 ProjectRecord DocumentStore::add_project(const std::string& name) {
   const auto held = records_.hold();
   const ProjectRecord project{random_id(), name, time_stamp_utc(), 0};
+  restore_project(project);
+  return project;
+}
+
+void DocumentStore::restore_project(const ProjectRecord& project) {
+  const auto held = records_.hold();
   records_.to_write().run("INSERT INTO stoker_projects (id, name, created) VALUES ($1, $2, $3)",
                           {project.id, project.name, project.created});
-  return project;
 }
 
 std::optional<ProjectRecord> DocumentStore::find_project(const std::string& id) {

@@ -52,6 +52,7 @@ class DocumentStore {
   explicit DocumentStore(Records& records) : records_(records) {}
 
   ProjectRecord add_project(const std::string& name);
+  void restore_project(const ProjectRecord& project);  // with the id that it has
   std::optional<ProjectRecord> find_project(const std::string& id);
   std::vector<ProjectRecord> projects();  // by name
   // By id, or by a name that only one has; refuses others with the nearest.

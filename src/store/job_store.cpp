@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "database/writable.h"
 #include "store/in_project.h"
+#include "store/record_row.h"
 #include "store/record_values.h"
 
 namespace stoker {
@@ -160,6 +161,14 @@ bool may_become(JobState now, JobState next) {
   return false;
 }
 
+json job_json(const JobRecord& job) {
+  return row_json(job_columns, values_of(job));
+}
+
+JobRecord job_from_json(const json& copy) {
+  return job_in(row_from_json(job_columns, copy));
+}
+
 void JobStore::add(JobRecord& job) {
   if (job.project.empty()) job.project = ProjectScope::or_default();
   const auto held = records_.hold();
@@ -167,15 +176,32 @@ void JobStore::add(JobRecord& job) {
   Transaction all(database);
   // Others who add a job wait: in SQLite from the beginning of the transaction on, here from the lock on.
   if (database.is_postgres()) database.run("LOCK TABLE stoker_jobs IN SHARE ROW EXCLUSIVE MODE");
-  job.number = whole_in(database.run("SELECT coalesce(max(number), 0) + 1 FROM stoker_jobs").at(0).at(0));
+  job.number = next_number();
+  insert(job);
+  all.commit();
+  if (changed_) changed_(job);
+}
+
+void JobStore::restore(JobRecord& job) {
+  const auto held = records_.hold();
+  Transaction all(records_.to_write());
+  if (job.number == 0) job.number = next_number();
+  insert(job);
+  all.commit();
+}
+
+std::int64_t JobStore::next_number() {
+  return whole_in(
+      records_.to_write().run("SELECT coalesce(max(number), 0) + 1 FROM stoker_jobs").at(0).at(0));
+}
+
+void JobStore::insert(const JobRecord& job) {
   const std::vector<WrittenValue> values = values_of(job);
   std::vector<std::string> places;
   for (std::size_t i = 1; i <= values.size(); ++i) places.push_back(fmt::format("${}", i));
-  database.run(fmt::format("INSERT INTO stoker_jobs ({}) VALUES ({})", job_columns, join(places, ", ")),
-               values);
+  records_.to_write().run(
+      fmt::format("INSERT INTO stoker_jobs ({}) VALUES ({})", job_columns, join(places, ", ")), values);
   append_event(job.id, "state", {{"state", config::name_of(job.state)}});
-  all.commit();
-  if (changed_) changed_(job);
 }
 
 std::optional<JobRecord> JobStore::find(const std::string& id) {

@@ -68,6 +68,10 @@ struct JobRecord {
   std::string ended;
 };
 
+// A job as the copy of it that is in its folder.
+nlohmann::json job_json(const JobRecord& job);
+JobRecord job_from_json(const nlohmann::json& copy);
+
 struct JobEvent {
   std::int64_t number = 0;  // of the job, from 1 on without a gap
   std::string time;
@@ -94,6 +98,8 @@ class JobStore {
 
   // Gives it its number.
   void add(JobRecord& job);
+  // With the number that it has, unless that is 0.
+  void restore(JobRecord& job);
   std::optional<JobRecord> find(const std::string& id);
   // The ids of the jobs whose run folders these are, by the folders' names.
   std::map<std::string, std::string> owners_of(const std::vector<std::string>& runs);
@@ -123,6 +129,8 @@ class JobStore {
   void when_changed(std::function<void(const JobRecord& job)> told) { changed_ = std::move(told); }
 
  private:
+  void insert(const JobRecord& job);
+  std::int64_t next_number();
   void append_event(const std::string& id, const std::string& kind, const nlohmann::json& details);
 
   Records& records_;

@@ -78,6 +78,14 @@ std::int64_t ModelStore::count() {
                       .at(0));
 }
 
+void ModelStore::change_facts(const std::string& id, const nlohmann::json& facts) {
+  const auto held = records_.hold();
+  database::Transaction all(records_.to_write());
+  records_.to_write().run("UPDATE stoker_models SET facts = $2 WHERE id = $1" + and_in_project(),
+                          {id, dumped(facts)});
+  all.commit();
+}
+
 bool ModelStore::rename(const std::string& id, const std::string& name) {
   const auto held = records_.hold();
   database::Transaction all(records_.to_write());

@@ -41,6 +41,7 @@ class ModelStore {
   std::vector<ModelRecord> list(std::int64_t limit, std::int64_t offset);  // newest first
   std::vector<ModelRecord> of_job(const std::string& job);
   std::int64_t count();
+  void change_facts(const std::string& id, const nlohmann::json& facts);
   bool rename(const std::string& id, const std::string& name);  // false: there is none
   // False where it is deployed, and nothing is removed.
   bool remove(const std::string& id);

@@ -78,9 +78,10 @@ Source open_source(const SourceConfig& config, const fs::path& base, const StopS
   DatasetStore store;
   std::vector<OpenedDataset> datasets;
   for (const std::string& id : config.dataset_ids) {
-    const DatasetRecord record = store.find(id);
-    datasets.push_back(
-        {id, open_recorded(record, stop), record.fingerprint, reading_settings(record.source)});
+    const DatasetRecord record = store.find_known(id);
+    Source source = open_recorded(record, stop);
+    const std::string recorded = record.fingerprint.empty() ? source.fingerprint() : record.fingerprint;
+    datasets.push_back({id, std::move(source), recorded, reading_settings(record.source)});
   }
   return Source::of(config, joined_datasets(std::move(datasets)));
 }

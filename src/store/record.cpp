@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/text.h"
 #include "config/value.h"
 #include "store/record_line.h"
 #include "store/record_part.h"
@@ -115,6 +116,7 @@ json chosen_json(const std::vector<ChosenNumber>& chosen) {
 json result_json(const RunRecord::Result& result) {
   json line{{"card", result.card}, {"rows", result.rows}, {"metrics", metrics_json(result.metrics)}};
   if (!result.training.empty()) line["training"] = result.training;
+  if (!result.model.empty()) line["model"] = result.model;
   return line;
 }
 
@@ -124,7 +126,15 @@ RunRecord::Result result_from(const RecordPart& part) {
   result.rows = part.whole("rows", 0, 0);
   result.metrics = metrics_from(part);
   result.training = part.text("training");
+  result.model = part.text("model");
   return result;
+}
+
+json dropped_rows_json(const std::vector<RunRecord::DroppedRows>& all) {
+  json list = json::array();
+  for (const RunRecord::DroppedRows& each : all)
+    list.push_back({{"card", each.card}, {"dropped", each.dropped}, {"received", each.received}});
+  return list;
 }
 
 RunRecord::Training::Steps steps_from(const RecordPart& part) {
@@ -228,6 +238,11 @@ void read_lists(const RecordPart& part, RunRecord& record) {
   part.each("sources", [&](const json& entry, const RecordPart::Place& place) {
     record.sources.push_back(RecordPart::text_of(entry, place));
   });
+  if (part.has("fingerprints")) {
+    const RecordPart map(part.at("fingerprints"), [&] { return part.place_of("fingerprints"); });
+    for (const auto& [card, value] : part.at("fingerprints").items())
+      record.fingerprints[card] = map.text(card.c_str());
+  }
   part.each("cards", [&](const json& entry, const RecordPart::Place& place) {
     const RecordPart card(entry, place);
     record.cards.push_back(
@@ -238,6 +253,11 @@ void read_lists(const RecordPart& part, RunRecord& record) {
   });
   part.each("results", [&](const json& entry, const RecordPart::Place& place) {
     record.results.push_back(result_from(RecordPart(entry, place)));
+  });
+  part.each("dropped_rows", [&](const json& entry, const RecordPart::Place& place) {
+    const RecordPart line(entry, place);
+    record.dropped_rows.push_back(
+        {line.text("card"), line.whole("dropped", 0, 0), line.whole("received", 0, 0)});
   });
   part.each("warnings", [&](const json& entry, const RecordPart::Place& place) {
     record.warnings.push_back(RecordPart::text_of(entry, place));
@@ -337,6 +357,11 @@ std::string RunRecord::Training::alphas_text() const {
                      sorted[sorted.size() / 2]);
 }
 
+std::string RunRecord::DroppedRows::text() const {
+  return fmt::format("{} of {} (card {})", human_count(static_cast<std::uint64_t>(dropped)),
+                     counted(static_cast<std::uint64_t>(received), "row"), card);
+}
+
 std::string RunRecord::Training::end_text() const {
   if (end == config::name_of(TrainingEnd::stopped_early)) return "stopped early";
   if (end == config::name_of(TrainingEnd::time_limit)) return "time limit reached";
@@ -371,6 +396,8 @@ json RunRecord::to_json() const {
               {"results", std::move(result_list)},
               {"warnings", warnings},
               {"notes", notes}};
+  if (!dropped_rows.empty()) record["dropped_rows"] = dropped_rows_json(dropped_rows);
+  if (!fingerprints.empty()) record["fingerprints"] = fingerprints;
   if (!failed_at.card.empty()) record["failed_card"] = failed_at.card;
   if (!failed_at.setting.empty()) record["failed_setting"] = failed_at.setting;
   return record;

@@ -159,6 +159,14 @@ fs::path Records::folder() const {
   return address_.empty() ? file_.parent_path() : fs::path("runs");
 }
 
+std::unique_ptr<WritableDatabase> Records::another_connection() const {
+  return database::write_postgres(address_, variable_of_store);
+}
+
+fs::path Records::file_beside(const std::string& ending) const {
+  return fs::weakly_canonical(file_) += ending;
+}
+
 // Looking writes nothing: neither a file nor tables into one that is there for something else.
 WritableDatabase* Records::to_read() {
   std::error_code none;

@@ -28,6 +28,11 @@ class Records {
   // For who is not the only thread: what is done while it is held, others wait for.
   std::unique_lock<std::recursive_mutex> hold() { return std::unique_lock(mutex_); }
 
+  // For what belongs to a connection, such as a lock; of PostgreSQL alone.
+  std::unique_ptr<database::WritableDatabase> another_connection() const;
+  // Of an SQLite store: the file with its name and this ending, of the file itself if its name is a link.
+  std::filesystem::path file_beside(const std::string& ending) const;
+
   const std::string& place() const { return place_; }  // for people
   // For files that belong to what is on record; beside its file, or runs where it is no file.
   std::filesystem::path folder() const;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -57,6 +58,15 @@ struct RunRecord {
     std::int64_t rows = 0;
     std::vector<std::pair<std::string, double>> metrics;
     std::string training = {};  // the card that trained the model
+    std::string model = {};     // the folder of that model in the run folder
+  };
+  // Rows that a card received and passed on to no other card.
+  struct DroppedRows {
+    std::string card;
+    std::int64_t dropped = 0;
+    std::int64_t received = 0;
+
+    std::string text() const;  // "546 of 4,030 rows (card filter)"
   };
   struct Coefficient {
     std::string feature;
@@ -134,9 +144,12 @@ struct RunRecord {
   int cores = 0;
   std::string gpu;                   // empty when none was used
   std::vector<std::string> sources;  // what was read, as people call it
+  // Hashes of what cards read from outside, by card. A resumed run must read the same.
+  std::map<std::string, std::string> fingerprints = {};
   std::vector<CardLine> cards;
   std::vector<Training> trainings;
   std::vector<Result> results;
+  std::vector<DroppedRows> dropped_rows = {};
   std::vector<std::string> warnings;
   std::vector<std::string> notes;  // what was decided for the user: values imputed, columns left out, …
   // Said when the list was full. What is read again has a sentence about them at the end of the list.

@@ -23,6 +23,21 @@ TEST(NearestName, IsSilentWhenNothingIsNear) {
   EXPECT_EQ(did_you_mean("test_rati", settings), "; did you mean test_ratio?");
 }
 
+TEST(DidYouMean, PrefersTheSameWordsToTheSameSpelling) {
+  const std::vector<std::string> of_experts{"expert_layers", "new_experts", "experts", "top_k"};
+  EXPECT_EQ(did_you_mean("num_experts", of_experts), "; did you mean experts?");
+  EXPECT_EQ(did_you_mean("number_of_experts", of_experts), "; did you mean experts?");
+  const std::vector<std::string> modes{"auto", "cpu", "single_gpu", "multi_gpu"};
+  EXPECT_EQ(did_you_mean("gpu", modes), "; did you mean single_gpu?");
+  EXPECT_EQ(did_you_mean("cpus", modes), "; did you mean cpu?");
+  EXPECT_EQ(did_you_mean("cpy", modes), "; did you mean cpu?");
+  const std::vector<std::string> sizes{"batch_rows", "batch_size", "hidden_size"};
+  EXPECT_EQ(did_you_mean("train-batch-size", sizes), "; did you mean batch_size?");
+  EXPECT_EQ(did_you_mean("batch_sise", sizes), "; did you mean batch_size?");
+  EXPECT_EQ(did_you_mean("learning_rate", sizes), "");
+  EXPECT_EQ(did_you_mean("number_of", sizes), "");
+}
+
 TEST(Text, SplitsAndJoins) {
   EXPECT_EQ(split_text("a,,b", ','), (std::vector<std::string>{"a", "", "b"}));
   EXPECT_EQ(join(split_text("a,,b", ','), "; "), "a; ; b");

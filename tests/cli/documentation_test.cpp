@@ -42,10 +42,6 @@ TEST(Documentation, ExamplesAreValidAsTheyStand) {
 // With fewer epochs, so that it takes seconds: three for every network.
 TEST(Documentation, ExamplesRun) {
   const Workplace place;
-  // As the head of triangulation.yaml says.
-  const Finished made = place.stoker(
-      {"datasets", "generate", "uhf_mixed", "--sample", "uhf_mixed", "--to", "uhf_mixed.sqlite"});
-  ASSERT_EQ(made.code, 0) << made.errors;
   for (const fs::path& example : examples()) {
     const auto cards = nlohmann::json::parse(place.stoker({"validate", example.string(), "--json"}).output);
     const char* command = cards.contains("candidates") ? "sweep" : "run";

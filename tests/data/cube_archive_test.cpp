@@ -53,6 +53,19 @@ std::string refusal_of(const std::vector<Member>& members) {
   return Archive(members).refused();
 }
 
+// The directory says how much it is unpacked; the sizes are those of zeros that deflate has packed.
+TEST(CubeArchive, ThatIsPackedAThousandTimesIsRejectedBeforeAnythingIsWritten) {
+  std::string archive = zipped({{"zeros.npy", std::string(1'000'000, 'x')}});
+  const std::string bytes = little_endian(1'000'000U, 4);
+  const std::string claimed = little_endian(1'000'000'000U, 4);
+  const std::size_t directory = archive.rfind("PK\x01\x02");
+  archive.replace(directory + 10, 2, little_endian(8U, 2));
+  archive.replace(archive.find(bytes, directory + 24), 4, claimed);
+  const Archive sent(std::vector<Member>{{"none.npy", ""}});
+  std::ofstream(sent.path, std::ios::binary | std::ios::trunc) << archive;
+  EXPECT_THAT(sent.refused(std::uint64_t{4} << 30U), HasSubstr("more than 100 times as much"));
+}
+
 TEST(CubeArchive, IsUnpackedWithHeadersNumbersAndMarks) {
   const std::string numbers = bytes_laid(counting<float>(6));
   const Archive archive({{"flights/", ""},

@@ -201,7 +201,8 @@ class Hdf5OfOtherFiles : public Hdf5 {
 };
 
 TEST_F(Hdf5OfOtherFiles, ValuesOfOtherFilesAreRejected) {
-  for (const char* path : {"inner/external", "inner/virtual", "inner/link", "inner/folder/two", "inner/detour"})
+  for (const char* path :
+       {"inner/external", "inner/virtual", "inner/link", "inner/folder/two", "inner/detour"})
     EXPECT_THAT(refusal_of({path}), AllOf(HasSubstr(path), HasSubstr("from another file"))) << path;
 }
 

@@ -140,6 +140,31 @@ TEST_F(ModelFolder, OfAnotherProgramOrVersionIsRefused) {
 }
 
 // Parsed they would take a hundred times their text and more.
+// Numbers as they can be written and no type holds, in each place where there is a number.
+TEST_F(ModelFolder, WithAnOddNumberInAnyPlaceIsReadOrRejectedByName) {
+  for (const Model& model : {linear_model(), network_model(Task::regression), network_model(Task::multiclass)}) {
+    save_model(model, folder());
+    const json written = description();
+    for (const auto& [path, value] : written.flatten().items()) {
+      if (!value.is_number()) continue;
+      json marked = written;
+      marked[json::json_pointer(path)] = "HERE";
+      const std::string text = marked.dump();
+      for (const char* number : {"1e999", "-1e999", "1e300", "-1e300", "18446744073709551615",
+                                 "9223372036854775807", "-9223372036854775808", "0.5", "-1"}) {
+        std::string odd = text;
+        odd.replace(odd.find("\"HERE\""), 6, number);
+        write_file(folder() / "model.json", odd);
+        const std::string words = refusal_to_load();
+        EXPECT_TRUE(words.empty() || words.find("model.json") != std::string::npos ||
+                    words.find("model.safetensors") != std::string::npos)
+            << path << " " << number << ": " << words;
+        EXPECT_THAT(words, testing::Not(HasSubstr("json.exception"))) << path << " " << number;
+      }
+    }
+  }
+}
+
 TEST_F(ModelFolder, OfFarMoreValuesThanAModelHasIsRefusedWithoutBuildingThem) {
   save_model(linear_model(), folder());
   for (const char* part : {"{\"\":0},", "[],", "\"\","}) {

@@ -53,6 +53,33 @@ TEST(RunFolder, LeavesNothingOfItselfWhereItWasDeleted) {
   EXPECT_FALSE(fs::exists(place / "values"));
 }
 
+TEST(RunFolder, RecordsWhichModelAnEvaluationMeasuredAndWhatEachCardDropped) {
+  const TemporaryFolder folder;
+  SmallPipeline pipeline;
+  pipeline.split = "train_ratio: 0.8, test_ratio: 0.1";
+  pipeline.more_cards =
+      "  filter: { type: data_filter, inputs: { dataset: split.train_dataset }, config: { where: [CRIM >= 0] } }\n"
+      "  second: { type: train, inputs: { train_dataset: filter.dataset, model_spec: model.model_spec }, config: "
+      "{ target_column: MEDV } }\n"
+      "  measure: { type: evaluate, inputs: { trained_model: second.trained_model, test_dataset: "
+      "split.test_dataset } }\n";
+  for (const bool is_cached : {false, true}) {
+    const RunRecord record =
+        read_record({run_watched(pipeline.document(), options_in(folder.path())).summary.folder});
+    ASSERT_EQ(record.results.size(), 2U);
+    for (const RunRecord::Result& result : record.results)
+      EXPECT_EQ(result.model, result.card == "evaluate" ? "model" : "model-second") << is_cached;
+    ASSERT_EQ(record.dropped_rows.size(), 2U) << is_cached;
+    EXPECT_EQ(record.dropped_rows[0].card, "split");
+    EXPECT_EQ(record.dropped_rows[0].dropped, 50);
+    EXPECT_EQ(record.dropped_rows[0].received, 500);
+    EXPECT_EQ(record.dropped_rows[1].card, "filter");
+    EXPECT_EQ(record.dropped_rows[1].received, 400);
+    EXPECT_GT(record.dropped_rows[1].dropped, 0);
+    EXPECT_EQ(record.trainings[1].rows, 400 - record.dropped_rows[1].dropped);
+  }
+}
+
 // A run that is killed at any moment can then be resumed, or is not in the list.
 TEST(RunFolder, HasItsDocumentsWheneverItHasARecord) {
   const TemporaryFolder folder;

@@ -94,6 +94,40 @@ TEST(Stop, AnInterruptedRunGoesOnToTheSameModel) {
   EXPECT_EQ(read_record({watcher.run_folder}).trainings.at(0).epochs, 40);
 }
 
+// A changed row may be one to train on, to validate by or to test with.
+TEST(Stop, AnyChangedTargetAmongManyRowsIsNoticedByResume) {
+  constexpr int rows = 50'000;
+  const TemporaryFolder folder;
+  const auto write_rows = [&](int changed) {
+    std::string text = "a,b,y\n";
+    for (int row = 0; row < rows; ++row)
+      text += fmt::format("{},{},{}\n", row % 101, row % 97, row == changed ? 1000 : row % 13);
+    write_file(folder.path() / "rows.csv", text);
+  };
+  SmallPipeline pipeline;
+  pipeline.load = "source: csv, path: rows.csv";
+  pipeline.model_card =
+      "{ type: model_define_gpu, config: { hidden_layers: [4], epochs: 40, batch_size: 512, "
+      "validation_ratio: 0.2 } }";
+  pipeline.train = "target_column: y, device: cpu, checkpoint_seconds: 0";
+  write_rows(-1);
+  Watcher watcher;
+  RunOptions options = options_in(folder.path());
+  ASSERT_EQ(interrupted_at(1, pipeline.document(folder.path()), options, watcher).code(),
+            ExitCode::interrupted);
+  options.resume = watcher.run_folder;
+  for (int part = 0; part < 8; ++part) {
+    write_rows(part * rows / 8 + 17);
+    Watcher resumed;
+    const Error error = failure_of(document_of_run(watcher.run_folder), options, resumed);
+    EXPECT_EQ(error.code(), ExitCode::wrong_request) << part;
+    EXPECT_THAT(error.what(), HasSubstr("the data has changed since the run began")) << part;
+  }
+  write_rows(-1);
+  EXPECT_EQ(read_record({run_watched(document_of_run(watcher.run_folder), options).summary.folder}).status,
+            RunStatus::finished);
+}
+
 TEST(Stop, ANamedRunThatWasInterruptedGoesOnFromItsCheckpointUnderTheSameName) {
   const TemporaryFolder folder;
   const Document document = long_training().document();

@@ -44,12 +44,12 @@ class Service:
         if body is not None:
             request.data = json.dumps(body).encode()
             request.add_header("Content-Type", "application/json")
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=3600) as answer:
             return answer.read().decode()
 
     def end(self):
         self.process.send_signal(signal.SIGTERM)
-        self.process.wait(60)
+        self.process.wait(3600)
         # Processes of jobs outlive the service, but not this check.
         for lock in self.data.glob("jobs/*/lock"):
             text = lock.read_text().strip()
@@ -66,7 +66,7 @@ def finished_job(service):
     example = api["paths"]["/api/training/jobs"]["post"]["requestBody"]["content"]["application/json"]["example"]
     example["config"]["epochs"] = 1
     job = json.loads(service.ask("/api/training/jobs", example))
-    until = time.monotonic() + 300
+    until = time.monotonic() + 3600
     while job["state"] not in ("completed", "failed"):
         if time.monotonic() > until:
             sys.exit(f"the job is still {job['state']}")
@@ -78,7 +78,8 @@ def finished_job(service):
 
 
 def asked_by_schemathesis(service, job, options, folder):
-    # Half of the ids are that of a job that is there, or no answer about one would ever be looked at.
+    # Half of the ids are that of a job that is there, or no answer about one would ever be looked at; the same for
+    # projects.
     (folder / "hooks.py").write_text(f"""
 import random
 import schemathesis
@@ -90,13 +91,19 @@ def map_path_parameters(context, path_parameters):
     if path_parameters and "id" in path_parameters and chosen.random() < 0.5:
         path_parameters["id"] = "{job}"
     return path_parameters
+
+@schemathesis.hook
+def map_query(context, query):
+    if query and "project" in query and chosen.random() < 0.8:
+        query["project"] = "default"
+    return query
 """)
     command = [
         sys.executable, "-m", "schemathesis.cli", "run", f"{service.url}/api/openapi.json",
         "--header", f"Authorization: Bearer {service.token}",
         "--checks", ",".join(CHECKS), "--phases", "examples,coverage,fuzzing",
         "--max-examples", str(options.examples), "--seed", str(options.seed),
-        "--request-timeout", "90", "--continue-on-failure", "--no-color", "--suppress-health-check", "all"]
+        "--request-timeout", "3600", "--continue-on-failure", "--no-color", "--suppress-health-check", "all"]
     if options.seconds:
         command += ["--max-time", str(options.seconds)]
     environment = {**os.environ, "SCHEMATHESIS_HOOKS": "hooks", "PYTHONPATH": str(folder),

@@ -38,14 +38,14 @@ cards:
 def send(service, path, body, kind="application/octet-stream", method="POST"):
     request = urllib.request.Request(service.url + path, data=body, method=method, headers={
         "Authorization": f"Bearer {service.token}", "Content-Type": kind})
-    with urllib.request.urlopen(request, timeout=120) as answer:
+    with urllib.request.urlopen(request, timeout=3600) as answer:
         return json.loads(answer.read())
 
 
 def deploy_detector(service, cubes):
     send(service, "/api/datasets/upload?name=training.npy&id=training", cubes)
     job = send(service, "/api/training/jobs", json.dumps({"document": GRAPH}).encode(), "application/json")
-    until = time.monotonic() + 120
+    until = time.monotonic() + 3600
     while job["state"] not in ("completed", "failed"):
         assert time.monotonic() < until, f"the job is still {job['state']}"
         time.sleep(0.1)

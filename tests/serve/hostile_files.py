@@ -10,6 +10,7 @@ import os
 import shutil
 import socket
 import sqlite3
+import subprocess
 import sys
 import tempfile
 import time
@@ -23,6 +24,22 @@ from pathlib import Path
 from contract import Service
 
 SKIPPED = 77
+GRAPH = """
+version: 1
+name: cubes
+cards:
+  load: { type: data_load, config: { source: datasets, dataset_ids: [training] } }
+  model:
+    type: model_define_gpu
+    config:
+      model_type: node_graph
+      nodes: [{ name: data, type: CubeDataNode }, { name: rx, type: RXGlobal }]
+      connections: [{ source: data.cube, target: rx.data }]
+  train:
+    type: train
+    inputs: { train_dataset: load.dataset, model_spec: model.model_spec }
+    config: { target_column: mask }
+"""
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 SECRET = "a-line-that-nobody-may-see"
 STOKER, HOSTILE_LIBRARY = sys.argv[1], sys.argv[2]
@@ -124,6 +141,33 @@ class HostileFiles(unittest.TestCase):
                     archive.writestr("evil2.h5", content)
                 self.expect_rejected(upload(self.service, "evil.zip", packed.getvalue(), "&cubes=true"), "evil")
 
+    def deploy_a_model_of_cubes(self):
+        import numpy
+
+        cubes = io.BytesIO()
+        numpy.save(cubes, numpy.random.default_rng(1).normal(size=(2, 6, 5, 4)).astype("float32"))
+        status, text = upload(self.service, "training.npy", cubes.getvalue(), "&id=training")
+        self.assertEqual(status, 201, text)
+        _, text = said(self.service, "POST", "/api/training/jobs", json.dumps({"document": GRAPH}).encode(),
+                       "application/json")
+        job = "/api/training/jobs/" + json.loads(text)["id"]
+        wait_until(lambda: json.loads(self.service.ask(job))["state"] in ("completed", "failed"), "the job has ended")
+        model = json.loads(self.service.ask("/api/models"))["models"][0]["id"]
+        status, text = said(self.service, "PUT", "/api/models/deployments/fields",
+                            json.dumps({"model": model}).encode(), "application/json")
+        self.assertEqual(status, 200, text)
+
+    def test_hdf5_that_a_viewer_has_scored_shows_no_other_file(self):
+        self.deploy_a_model_of_cubes()
+        _, text = said(self.service, "POST", "/api/tokens", json.dumps({"name": "v", "role": "viewer"}).encode(),
+                       "application/json")
+        viewer = json.loads(text)["token"]
+        for what, content in self.hostile_hdf5().items():
+            with self.subTest(what):
+                status, text = said(self.service, "POST", "/api/models/fields/predict/cubes", content, token=viewer)
+                self.assertEqual(status, 422, text)
+                self.assertNotIn(SECRET, text)
+
     def test_a_list_of_cubes_names_no_file_elsewhere(self):
         npy = io.BytesIO()
         import numpy
@@ -163,6 +207,16 @@ class HostileFiles(unittest.TestCase):
                 del os.environ["LD_LIBRARY_PATH"]
             else:
                 os.environ["LD_LIBRARY_PATH"] = before
+
+    def test_a_crash_on_the_command_line_is_an_error_with_the_name_of_the_file(self):
+        libraries = self.folder / "crashing"
+        libraries.mkdir()
+        shutil.copy(HOSTILE_LIBRARY, libraries / "libhdf5_serial.so.103")
+        (self.folder / "wells.h5").write_bytes(hdf5(lambda f: f.__setitem__("values", [1.0, 2.0])))
+        ended = subprocess.run([STOKER, "preview", "wells.h5"], cwd=self.folder, capture_output=True, text=True,
+                               env={**os.environ, "LD_LIBRARY_PATH": str(libraries)})
+        self.assertEqual(ended.returncode, 2, ended.stderr)
+        self.assertIn("wells.h5", ended.stderr)
 
     def endless_work(self, service, token):
         """A connection on which a query without an end was asked for."""

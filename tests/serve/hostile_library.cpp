@@ -31,6 +31,12 @@ bool connects() {
   return made >= 0 && (::connect(made, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 || true);
 }
 
+// A datagram can be sent to any socket that has a name.
+bool makes_pair() {
+  int ends[2];
+  return ::socketpair(AF_UNIX, SOCK_DGRAM, 0, ends) == 0;
+}
+
 bool starts_program() {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(0);
@@ -41,7 +47,7 @@ __attribute__((constructor)) void misbehave() {
   const bool succeeds = opens("/etc/passwd", O_RDONLY) || opens("/proc/self/root/etc/passwd", O_RDONLY) ||
                         opens_environment_of_parent() || opens("../store.sqlite", O_RDONLY) ||
                         opens("store.sqlite", O_RDONLY) || opens("/tmp/stoker-hostile", O_WRONLY | O_CREAT) ||
-                        ::opendir("/tmp") != nullptr || connects() || starts_program() ||
+                        ::opendir("/tmp") != nullptr || connects() || makes_pair() || starts_program() ||
                         ::kill(::getppid(), 0) == 0 || ::chmod("/tmp", 01777) == 0;
   std::raise(succeeds ? SIGFPE : SIGSEGV);
 }

@@ -39,6 +39,54 @@ TEST(ServiceJobs, OfTheGuideRunsToTheEnd) {
   EXPECT_TRUE(job["summary"]["results"][0]["metrics"].contains("distance_p68"));
 }
 
+json job_on_receptions(const json& more) {
+  json settings{{"dataset_ids", {"29b7b2f4-eb9b-4e22-a77f-c03f0c4ca876"}},
+                {"epochs", 1},
+                {"warmup_epochs", 0},
+                {"accelerator", "cpu"}};
+  settings.update(more);
+  return {{"job_name", "receptions"}, {"config", settings}};
+}
+
+TEST(ServiceJobs, UseAllRowsUnlessAFilterIsAskedFor) {
+  const RunningService service;
+  for (const json& more : {json::object(), json{{"min_snr_db", nullptr}, {"max_gdop", nullptr}}}) {
+    const HttpAnswer made = service.post("/api/training/jobs", job_on_receptions(more));
+    ASSERT_EQ(made.status, 201) << made.body;
+    EXPECT_THAT(made.json()["document"].get<std::string>(), testing::Not(HasSubstr("data_filter")));
+    const json job = service.wait_for_job(made.json()["id"], {"completed", "failed"});
+    ASSERT_EQ(job["state"], "completed") << job.dump(1);
+    EXPECT_FALSE(job["summary"].contains("dropped_rows")) << job["summary"].dump(1);
+  }
+}
+
+// Python's sqlite3 counts the rows.
+TEST(ServiceJobs, CountTheRowsThatAFilterDrops) {
+  const RunningService service;
+  const HttpAnswer made = service.post("/api/training/jobs", job_on_receptions({{"min_snr_db", 10}}));
+  ASSERT_EQ(made.status, 201) << made.body;
+  const json job = service.wait_for_job(made.json()["id"], {"completed", "failed"});
+  ASSERT_EQ(job["state"], "completed") << job.dump(1);
+  const Finished counted =
+      Program({"/usr/bin/env", "python3", "-c",
+               "import sqlite3\n"
+               "rows = sqlite3.connect('data/datasets/uhf_mixed.sqlite').execute("
+               "'SELECT count(*), sum(snr_db < 10) FROM uhf_mixed').fetchone()\n"
+               "print(*rows)"},
+              service.place().folder())
+          .wait();
+  ASSERT_EQ(counted.code, 0) << counted.errors;
+  const json dropped = job["summary"]["dropped_rows"];
+  ASSERT_EQ(dropped.size(), 1U) << job["summary"].dump(1);
+  EXPECT_EQ(dropped[0]["card"], "filter");
+  EXPECT_EQ(fmt::format("{} {}\n", dropped[0]["received"].get<int>(), dropped[0]["dropped"].get<int>()),
+            counted.output);
+  const json run = service.get("/api/runs/" + job["run"].get<std::string>()).json();
+  EXPECT_EQ(run["dropped_rows"], dropped);
+  const HttpAnswer report = service.get("/api/runs/" + job["run"].get<std::string>() + "/files/report.html");
+  EXPECT_THAT(report.body, HasSubstr("Dropped: ")) << report.status;
+}
+
 // The table below "Settings of a training", as the description of the service has them.
 TEST(ServiceJobs, HaveTheSettingsThatTheGuideLists) {
   const RunningService service;

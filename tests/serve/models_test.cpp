@@ -1,5 +1,6 @@
 // Models of jobs, as files, deployed and asked for predictions.
 #include <cmath>
+#include <map>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -58,6 +59,69 @@ TEST_F(ServiceModels, ComeOnRecordWhenTheirJobIsComplete) {
   EXPECT_FALSE(model()["tells_intervals"]);
   EXPECT_THAT(model()["why_no_intervals"].get<std::string>(),
               testing::AllOf(HasSubstr("this one kept none"), testing::Not(HasSubstr("--"))));
+}
+
+// One training fits the data, the other has a penalty so large that it predicts the mean.
+json two_trainings() {
+  json job = small_training(1);
+  json& cards = job["document"]["cards"];
+  cards["model"] = {{"type", "model_define"},
+                    {"config", {{"model_type", "ridge"}, {"hyperparameters", {{"alpha", 0.001}}}}}};
+  cards["train"]["config"] = {{"target_column", "MEDV"}};
+  cards["flat_model"] = cards["model"];
+  cards["flat_model"]["config"]["hyperparameters"]["alpha"] = 1e12;
+  cards["flat_train"] = cards["train"];
+  cards["flat_train"]["inputs"]["model_spec"] = "flat_model.model_spec";
+  cards["flat_evaluate"] = cards["evaluate"];
+  cards["flat_evaluate"]["inputs"]["trained_model"] = "flat_train.trained_model";
+  return job;
+}
+
+TEST_F(ServiceModels, OfOneDocumentShowTheEvaluationsOfTheirOwnTraining) {
+  const std::string job = service().post("/api/training/jobs", two_trainings()).json()["id"];
+  const json done = service().wait_for_job(job, {"completed", "failed"});
+  ASSERT_EQ(done["state"], "completed") << done.dump(1);
+  std::map<std::string, json> metrics;
+  const json models = service().get("/api/models").json()["models"];
+  for (const json& each : models)
+    if (each.value("job", "") == job) metrics[each["name"]] = each["metrics"];
+  EXPECT_EQ(service().ask("DELETE", "/api/training/jobs/" + job).status, 200);
+  ASSERT_EQ(metrics.size(), 2U);
+  const json& good = metrics.at("small");
+  const json& flat = metrics.at("small (flat_train)");
+  ASSERT_TRUE(good.size() == 1 && good.contains("evaluate")) << good.dump();
+  ASSERT_TRUE(flat.size() == 1 && flat.contains("flat_evaluate")) << flat.dump();
+  EXPECT_GT(good["evaluate"]["r2"], 0.5);
+  EXPECT_LT(flat["flat_evaluate"]["r2"], 0.01);
+  for (const json& result : done["summary"]["results"])
+    EXPECT_EQ(result["model"], result["card"] == "evaluate" ? "model" : "model-flat_train");
+}
+
+// As an earlier version put them on record.
+TEST(ModelsOnRecord, WithMetricsOfOtherModelsGetTheirOwnAtTheNextStart) {
+  RunningService service;
+  const std::string job = service.post("/api/training/jobs", two_trainings()).json()["id"];
+  ASSERT_EQ(service.wait_for_job(job, {"completed", "failed"})["state"], "completed");
+  const json before = service.get("/api/models").json()["models"];
+  ASSERT_EQ(before.size(), 2U);
+  EXPECT_EQ(service.stop().code, 0);
+  const Finished changed =
+      Program({"/usr/bin/env", "python3", "-c",
+               "import json, sqlite3\n"
+               "store = sqlite3.connect('data/store.sqlite')\n"
+               "rows = [(id, json.loads(facts)) for id, facts in store.execute('SELECT id, facts FROM "
+               "stoker_models')]\n"
+               "every = {card: metrics for _, facts in rows for card, metrics in facts['metrics'].items()}\n"
+               "for id, facts in rows:\n"
+               "    del facts['folder_in_run']\n"
+               "    facts['metrics'] = every\n"
+               "    store.execute('UPDATE stoker_models SET facts = ? WHERE id = ?', (json.dumps(facts), id))\n"
+               "store.commit()"},
+              service.place().folder())
+          .wait();
+  ASSERT_EQ(changed.code, 0) << changed.errors;
+  service.start();
+  EXPECT_EQ(service.get("/api/models").json()["models"], before);
 }
 
 TEST_F(ServiceModels, PredictInRealUnitsUnderANameAndWarnOfWhatIsAmiss) {

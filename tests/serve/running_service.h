@@ -50,6 +50,7 @@ class RunningService {
 
   int port() const { return port_; }
   const std::string& token() const { return token_; }  // of an admin
+  void use_token(const std::string& token) { token_ = token; }
   std::filesystem::path data() const { return place_.folder() / "data"; }
   const Workplace& place() const { return place_; }
   std::string errors() const { return program_->errors_so_far(); }

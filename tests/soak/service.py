@@ -178,6 +178,9 @@ async def listened(options, data):
     service = Service(options.program, data, "--workers", "1")
     service.start()
     job = (await service.ask("POST", JOBS, document(10**6, 1, rows=200_000)))["id"]
+    async for name, _, _ in events_of(service, job):
+        if name == "epoch_finished":
+            break
     until = time.monotonic() + options.listen_seconds
     faults, heard = [], []
 
@@ -197,7 +200,7 @@ async def listened(options, data):
     await asyncio.sleep(max(0.1, until - time.monotonic()))
     grown = service.memory() - memory
     share = (service.processor_seconds() - used) / (time.monotonic() - since)
-    await asyncio.wait_for(asyncio.gather(*listeners), 60)
+    await asyncio.wait_for(asyncio.gather(*listeners), 3600)
     await service.ask("POST", f"{JOBS}/{job}/cancel")
     await asyncio.sleep(1)
     service.end()

@@ -5,6 +5,9 @@ import { createRequire } from 'node:module';
 import { delimiter, join } from 'node:path';
 import { chromium } from 'playwright-core';
 
+// For everything that is waited for: a busy machine is no fault, and an hour only ends a test that hangs.
+export const anHour = 3_600_000;
+
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
 export function findBrowser() {
@@ -16,14 +19,14 @@ export function findBrowser() {
 }
 
 export function launchBrowser(options = {}) {
-  return chromium.launch({ executablePath: findBrowser(), args: ['--no-sandbox', '--disable-dev-shm-usage'], ...options });
+  return chromium.launch({ executablePath: findBrowser(), args: ['--no-sandbox', '--disable-dev-shm-usage'], timeout: anHour, ...options });
 }
 
 // A page of its own session. What goes wrong on it, a broken policy too, is kept in page.faults.
 export async function openPage(browser, service, { path = '/', theme = 'light', size = { width: 1280, height: 720 }, token = service.token } = {}) {
   const context = await browser.newContext({ viewport: size, colorScheme: theme, acceptDownloads: true });
   const page = await context.newPage();
-  page.setDefaultTimeout(60_000);
+  page.setDefaultTimeout(anHour);
   page.faults = [];
   // STOKER_SLOW_PAGES=10 makes the browser ten times slower, which shows tests that do not wait for what they look at.
   if (process.env.STOKER_SLOW_PAGES) {
@@ -47,7 +50,7 @@ export async function signIn(page, token) {
 
 // What a page shows may come a moment after the part that stands around it, so it is read until it is as expected: equal, or
 // matched where a pattern is given.
-export async function becomes(read, expected, patience = 30_000) {
+export async function becomes(read, expected, patience = anHour) {
   const holds = expected instanceof RegExp ? assert.match : assert.deepEqual;
   for (const end = Date.now() + patience; ; await new Promise((wake) => setTimeout(wake, 50))) {
     const value = await read();

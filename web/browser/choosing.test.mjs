@@ -53,7 +53,7 @@ test('a dataset and a column are chosen from what is there, by keyboard and by m
 
   // The run finds what nobody knew: the error stands under the setting, and what was made before it stays to be seen.
   await page.getByRole('button', { name: 'Run all' }).click();
-  await pill(page, 'train', 'failed').waitFor({ timeout: 60_000 });
+  await pill(page, 'train', 'failed').waitFor();
   await pill(page, 'evaluate', 'not run').waitFor();
   const error = page.locator('.inspector .field', { has: page.getByLabel('Target column', { exact: true }) }).locator('.field-error');
   await error.waitFor();
@@ -92,10 +92,10 @@ test('what people need comes first, and a tablet says what is not saved', async 
 
   // Twice the same: the second time nothing is trained, and that is said where the curve would be.
   await page.getByRole('button', { name: 'Run all' }).click();
-  await pill(page, 'evaluate', 'done').waitFor({ timeout: 60_000 });
+  await pill(page, 'evaluate', 'done').waitFor();
   await node(page, 'evaluate').locator('.card-line', { hasText: /^R²/ }).waitFor();
   await page.getByRole('button', { name: 'Run all' }).click();
-  await pill(page, 'train', 'reused').waitFor({ timeout: 60_000 });
+  await pill(page, 'train', 'reused').waitFor();
   await page.getByText('the model of train was trained in an earlier one').waitFor();
   await node(page, 'train').click();
   await page.getByRole('tab', { name: 'Preview' }).click();

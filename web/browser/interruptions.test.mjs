@@ -1,7 +1,7 @@
 // What people do while something runs, and what happens to services.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { becomes, openPage } from './browser.mjs';
+import { anHour, becomes, openPage } from './browser.mjs';
 import { contentOf, node, pill, saveDocument, set, trainingDocument } from './canvas.mjs';
 import { withService } from './setup.mjs';
 
@@ -10,7 +10,7 @@ const parts = withService(['--workers', '2']);
 const long = (name) => trainingDocument(100_000, name, 20_000);
 const epochsSeen = (page) => page.locator('.now .live').innerText().then((said) => Number(/Epoch\s+([\d,]+)/.exec(said)?.[1].replaceAll(',', '') ?? 0));
 
-async function until(question, enough = 60_000) {
+async function until(question, enough = anHour) {
   for (const end = Date.now() + enough; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 100)))
     if (await question()) return;
   throw new Error(`it did not come: ${question}`);
@@ -28,7 +28,7 @@ test('a reload in the middle of a run shows it again, and it can be stopped', as
   await pill(page, 'load', 'done|reused').waitFor();
   await until(async () => (await epochsSeen(page)) >= seen);
   await page.locator('.head').getByRole('button', { name: 'Stop' }).click();
-  await pill(page, 'train', 'stopped').waitFor({ timeout: 40_000 });
+  await pill(page, 'train', 'stopped').waitFor();
   await pill(page, 'evaluate', 'not run').waitFor();
   await page.getByRole('button', { name: 'Run all' }).waitFor();
   assert.deepEqual(page.faults, []);
@@ -57,7 +57,7 @@ test('a service that is killed and started again in the middle of a run is found
   await page.getByText('saved', { exact: true }).waitFor();
   assert.equal(await contentOf(parts.service, saved.id), long('killed').replace('100000', '77'));
   await page.locator('.head').getByRole('button', { name: 'Stop' }).click();
-  await page.getByRole('button', { name: 'Run all' }).waitFor({ timeout: 40_000 });
+  await page.getByRole('button', { name: 'Run all' }).waitFor();
   await page.context().close();
 });
 
@@ -93,13 +93,13 @@ test('a card that fails says why in place, and the page is ready for the next ru
   const saved = await saveDocument(parts.service, content);
   const page = await openPage(parts.browser, parts.service, { path: `/documents/${saved.id}` });
   await page.getByRole('button', { name: 'Run all' }).click();
-  await pill(page, 'split', 'failed').waitFor({ timeout: 30_000 });
+  await pill(page, 'split', 'failed').waitFor();
   await pill(page, 'train', 'not run').waitFor();
   await node(page, 'split').click();
   await page.locator('.inspector .field-error', { hasText: 'occurs in a single row' }).waitFor();
   await set(page, 'Stratify column', '');
   await page.getByRole('button', { name: 'Run all' }).click();
-  await pill(page, 'evaluate', 'done').waitFor({ timeout: 30_000 });
+  await pill(page, 'evaluate', 'done').waitFor();
   await page.context().close();
 });
 
@@ -108,7 +108,7 @@ test('one card runs with what it needs, and no other', async () => {
   const page = await openPage(parts.browser, parts.service, { path: `/documents/${saved.id}` });
   await node(page, 'split').click();
   await page.getByRole('button', { name: 'Run to here' }).click();
-  await pill(page, 'split', 'done|reused').waitFor({ timeout: 30_000 });
+  await pill(page, 'split', 'done|reused').waitFor();
   await becomes(() => node(page, 'train').locator('.pill').count(), 0);
   await page.context().close();
 });

@@ -8,7 +8,7 @@ import { withService } from './setup.mjs';
 const parts = withService();
 
 async function seeResult(page) {
-  for (const id of ['load', 'split', 'model', 'train', 'evaluate']) await pill(page, id, 'done|reused').waitFor({ timeout: 60_000 });
+  for (const id of ['load', 'split', 'model', 'train', 'evaluate']) await pill(page, id, 'done|reused').waitFor();
   await page.getByRole('button', { name: 'Run all' }).waitFor();
 }
 
@@ -71,7 +71,7 @@ test('by mouse', async () => {
 
   // Once more: nothing has changed, so everything comes out of the cache and says so.
   await page.getByRole('button', { name: 'Run all' }).click();
-  await pill(page, 'train', 'reused').waitFor({ timeout: 60_000 });
+  await pill(page, 'train', 'reused').waitFor();
 
   // Undo takes the document back step by step, and redo forth.
   const id = new URL(page.url()).pathname.split('/').at(-1);
@@ -150,7 +150,7 @@ test('with an example, three clicks after the page is open', async () => {
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('button', { name: /^Boston, ridge/ }).click();
   await page.getByRole('button', { name: 'Run all' }).click();
-  await pill(page, 'train', 'done|reused').waitFor({ timeout: 60_000 });
+  await pill(page, 'train', 'done|reused').waitFor();
   await becomes(async () => (await parts.service.ask('GET', '/api/models')).models.length > 0, true);
   await page.context().close();
 });

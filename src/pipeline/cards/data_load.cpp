@@ -96,13 +96,10 @@ std::optional<std::vector<std::string>> columns_of_source(const config::Value& c
   std::optional<std::vector<std::string>> names;
   DatasetStore store;
   for (const std::string& id : settings.dataset_ids) {
-    if (!store.has(id)) {
-      std::vector<std::string> ids;
-      for (const DatasetRecord& each : store.all().records) ids.push_back(each.id);
-      refuse("there is no dataset '{}' on record{}", printable(id), did_you_mean(id, ids));
-    }
+    if (!store.is_known(id))
+      refuse("there is no dataset '{}' on record{}", printable(id), did_you_mean(id, store.known_ids()));
     if (names) continue;  // all have the same
-    const DatasetRecord dataset = store.find(id);
+    const DatasetRecord dataset = store.find_known(id);
     names.emplace();
     for (const auto& [name, type] : dataset.columns) names->push_back(name);
     // Earlier versions put cubes on record without it.

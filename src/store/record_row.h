@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "database/writable.h"
+
+// A row of the store as JSON, for the copy that is next to the files that the row describes.
+namespace stoker {
+
+// The names in "id, name, state".
+inline std::vector<std::string> column_names(const std::string& columns) {
+  std::vector<std::string> names = split_text(columns, ',');
+  for (std::string& name : names) name.erase(0, name.find_first_not_of(' '));
+  return names;
+}
+
+inline nlohmann::json row_json(const std::string& columns, const database::WrittenRow& values) {
+  const std::vector<std::string> names = column_names(columns);
+  nlohmann::json row = nlohmann::json::object();
+  for (std::size_t i = 0; i < names.size() && i < values.size(); ++i)
+    row[names[i]] = values[i] ? nlohmann::json(*values[i]) : nlohmann::json();
+  return row;
+}
+
+// Columns that an earlier version did not write are NULL; those of a later one are skipped.
+inline database::WrittenRow row_from_json(const std::string& columns, const nlohmann::json& row) {
+  database::WrittenRow values;
+  for (const std::string& name : column_names(columns)) {
+    const bool is_text = row.is_object() && row.contains(name) && row.at(name).is_string();
+    values.push_back(is_text ? database::WrittenValue(row.at(name).get<std::string>()) : std::nullopt);
+  }
+  return values;
+}
+
+}  // namespace stoker
