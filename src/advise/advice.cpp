@@ -95,6 +95,16 @@ std::string why_not_estimated(const Measurements& found) {
 
 }  // namespace
 
+bool Advice::is_steady() const {
+  for (const TriedRun& run : found.runs)
+    for (const MeasuredTraining& each : run.run.trainings)
+      if (each.was_cut && !each.pace.is_steady) return false;
+  for (const MeasuredSteps& steps : found.steps)
+    for (const StepLine& each : steps.lines)
+      if (each.is_as_written && each.refusal.empty() && !each.is_steady) return false;
+  return true;
+}
+
 double Advice::times_as_written() const {
   if (!as_written || best.seconds <= 0) return 1;
   return as_written->seconds_without_limit() / best.seconds_without_limit();

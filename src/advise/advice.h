@@ -34,6 +34,8 @@ struct Advice {
   bool is_solved = false;     // nothing in it has steps
   std::string not_estimated;  // why it is not known whether a GPU would train all of it; "": one would
 
+  // False: the machine was too busy, and measurements that were repeated did not agree.
+  bool is_steady() const;
   double times_as_written() const;  // how many times as long the document takes as it is; 1: as long
 };
 

@@ -86,6 +86,7 @@ json to_json(const Advice& advice) {
   json told = {{"devices", devices_json(advice.found)},
                {"measured_seconds", advice.found.seconds},
                {"machine_load", advice.found.load},
+               {"is_steady", advice.is_steady()},
                {"libtorch_seconds", libtorch_seconds_of(advice.found)},
                {"is_solved", advice.is_solved},
                {"gpu_not_estimated", nullptr},

@@ -137,6 +137,10 @@ void add_changes(const Advice& advice, std::vector<std::string>& all) {
 }
 
 void add_load(const Advice& advice, std::vector<std::string>& all) {
+  if (!advice.is_steady())
+    all.emplace_back(
+        "The machine is too busy for reliable times: measurements that were repeated did not agree. Run this "
+        "command again when the machine has less to do.");
   constexpr double busy_share = 0.5;
   if (advice.found.load <= busy_share * advice.found.cores) return;
   all.push_back(

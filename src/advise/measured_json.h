@@ -20,7 +20,7 @@ namespace stoker::advise {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunToMeasure, assignments, out, use_cache)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Pace, step_seconds, epoch_seconds, has_seen_an_epoch, is_of_first_chunk,
-                                   steps)
+                                   steps, is_steady)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasuredCard, id, trains, reused, seconds)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasuredTraining, card, engine, placement, end, batch_size, planned_steps,
                                    planned_epochs, loop_seconds, pace, device_bytes, time_limit, was_cut)
@@ -32,7 +32,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Work, card, family, is_solved, rows, validati
                                    multiply_adds, batch_size, chooses_batch, epochs, patience, members,
                                    training_bytes, kernels_from, needs_libtorch, nodes, written_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StepLine, card, engine, placement, precision, batch_size, is_as_written,
-                                   step_seconds, processor_seconds, ready_seconds, refusal)
+                                   step_seconds, processor_seconds, ready_seconds, is_steady, refusal)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasuredSteps, device, works, lines, libtorch_seconds, is_cut_short)
 
 }  // namespace stoker::advise

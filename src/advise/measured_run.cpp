@@ -41,7 +41,8 @@ class Timeline : public RunListener {
     const std::lock_guard lock(mutex_);
     if (current_ == nullptr) return;
     current_->planned_epochs = epochs;
-    if (current_->seen.empty()) current_->seen.push_back({seconds_since(current_->began), 0, 0});
+    if (current_->seen.empty())
+      current_->seen.push_back({seconds_since(current_->began), 0, 0, processor_seconds()});
   }
   void epoch_finished(const EpochReport&) override {
     const std::lock_guard lock(mutex_);
@@ -51,7 +52,7 @@ class Timeline : public RunListener {
     const std::lock_guard lock(mutex_);
     if (current_ == nullptr) return;
     current_->planned_steps = total;
-    current_->seen.push_back({seconds_since(current_->began), step, current_->epochs});
+    current_->seen.push_back({seconds_since(current_->began), step, current_->epochs, processor_seconds()});
   }
   void note(Severity, const std::string&) override {}
 
@@ -87,7 +88,7 @@ MeasuredTraining training_of(const RunRecord::Training& told, const Timeline& ti
   training.planned_steps = card.planned_steps;
   training.planned_epochs = card.planned_epochs;
   training.loop_seconds = card.seen.back().at - card.seen.front().at;
-  training.pace = pace_of(card.seen);
+  training.pace = pace_of(card.seen, told.device == "cpu");
   return training;
 }
 

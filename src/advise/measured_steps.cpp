@@ -9,6 +9,7 @@
 #include "base/elapsed.h"
 #include "base/error.h"
 #include "base/measure.h"
+#include "base/steady_time.h"
 #include "data/cube_rows.h"
 #include "device/cpu_formats.h"
 #include "device/device.h"
@@ -38,15 +39,18 @@ namespace {
 // Of each way: a slow step is taken five times with what comes before, quick ones fill windows.
 constexpr double window_seconds = 0.08;
 constexpr int windows_of_a_line = 3;
+constexpr int most_probes_of_a_line = 4;
 
-// The middle one of several windows: what else the machine does makes some of them slower.
-Measured times_of_a_step(Engine& engine, std::int64_t next) {
-  return stoker::measure(
-      [&](std::int64_t steps) {
-        engine.run({next, std::vector<float>(static_cast<std::size_t>(steps), 0.0F)});
-        next += steps;
-      },
-      window_seconds, windows_of_a_line);
+// The middle one of several windows, until two of these agree: what else the machine does makes some slower.
+SteadyTime time_of_a_step(Engine& engine, bool is_on_cpu, std::int64_t next) {
+  const auto take_steps = [&](std::int64_t steps) {
+    engine.run({next, std::vector<float>(static_cast<std::size_t>(steps), 0.0F)});
+    next += steps;
+  };
+  return steady_time(is_on_cpu, most_probes_of_a_line, [&] {
+    const Measured found = stoker::measure(take_steps, window_seconds, windows_of_a_line);
+    return Probe{found.seconds_per_unit, found.processor_seconds_per_unit};
+  });
 }
 
 // One training of a document, with its rows as the engines want them.
@@ -195,9 +199,10 @@ StepLine measured_line(const Prepared& training, EngineChoice engine, PlacementC
                        return choose_engine(engines(), engine, std::nullopt, most_demanding_phase(placed));
                      });
     line.ready_seconds = ready.seconds;
-    const Measured times = times_of_a_step(*ready.engine, 1);
-    line.step_seconds = times.seconds_per_unit;
-    line.processor_seconds = times.processor_seconds_per_unit;
+    const SteadyTime time = time_of_a_step(*ready.engine, !request.device.is_cuda(), 1);
+    line.step_seconds = time.seconds();
+    line.processor_seconds = time.cpu_seconds();
+    line.is_steady = time.is_settled();
     line.precision = config::name_of(ready.engine->precision());
   } catch (const Error& error) {
     if (error.code() != ExitCode::wrong_request && dynamic_cast<const OutOfMemory*>(&error) == nullptr) throw;

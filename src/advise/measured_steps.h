@@ -58,7 +58,8 @@ struct StepLine {
   double processor_seconds = 0;  // of a step, all threads together
   // Until the first step was done: LibTorch opened where it is needed, rows placed, engine made.
   double ready_seconds = 0;
-  std::string refusal;  // why it cannot be; "": it was measured
+  bool is_steady = true;  // false: repeated measurements of the step did not agree
+  std::string refusal;    // why it cannot be; "": it was measured
 };
 
 struct MeasuredSteps {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/steady_time.h"
+
 namespace stoker::advise {
 namespace {
 
@@ -23,9 +25,30 @@ std::pair<const StepsSeen*, const StepsSeen*> ends_of_epochs(std::span<const Ste
   return {first, last};
 }
 
-}  // namespace
+// Stretches between two looks in which no epoch ended.
+SteadyTime steady_step(std::span<const StepsSeen> seen, bool is_on_cpu) {
+  SteadyTime time(is_on_cpu);
+  for (std::size_t i = seen.size() > 2 ? 2 : 1; i < seen.size(); ++i) {
+    const auto steps = static_cast<double>(seen[i].steps - seen[i - 1].steps);
+    if (steps > 0 && seen[i].epochs == seen[i - 1].epochs)
+      time.add(
+          {(seen[i].at - seen[i - 1].at) / steps, (seen[i].cpu_seconds - seen[i - 1].cpu_seconds) / steps});
+  }
+  return time;
+}
 
-Pace pace_of(std::span<const StepsSeen> seen) {
+// The share of the time that a training on the CPU would have taken had it had its cores to itself.
+double share_without_others(std::span<const StepsSeen> seen, const SteadyTime& step) {
+  constexpr double busy = 0.8;  // above, it was alone as far as can be told
+  const StepsSeen& first = seen[seen.size() > 2 ? 1 : 0];
+  const double wall = seen.back().at - first.at;
+  const double cpu = seen.back().cpu_seconds - first.cpu_seconds;
+  if (wall <= 0 || cpu <= 0) return 1;
+  const double share = cpu / (wall * step.threads());
+  return share < busy ? share : 1;
+}
+
+Pace pace_by_clock(std::span<const StepsSeen> seen) {
   Pace pace;
   if (seen.size() < 2) return pace;
   pace.is_of_first_chunk = seen.size() == 2;
@@ -58,6 +81,19 @@ Pace pace_of(std::span<const StepsSeen> seen) {
   pace.has_seen_an_epoch = true;
   pace.epoch_seconds = std::max(
       0.0, end.at - before_end->at - pace.step_seconds * static_cast<double>(end.steps - before_end->steps));
+  return pace;
+}
+
+}  // namespace
+
+Pace pace_of(std::span<const StepsSeen> seen, bool is_on_cpu) {
+  Pace pace = pace_by_clock(seen);
+  if (!is_on_cpu || seen.size() < 2) return pace;
+  const SteadyTime step = steady_step(seen, true);
+  pace.is_steady = step.probes() < 2 || step.is_settled();
+  const double share = share_without_others(seen, step);
+  pace.step_seconds *= share;
+  pace.epoch_seconds *= share;
   return pace;
 }
 

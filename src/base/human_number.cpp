@@ -5,9 +5,12 @@
 
 #include <fmt/format.h>
 
+#include "base/nan_sign.h"
+
 namespace stoker {
 
 std::string human_number(double number) {
+  number = without_nan_sign(number);
   constexpr double largest_written_out = 1e15;
   const double size = std::abs(number);
   if (!(size >= 999.9995 && size < largest_written_out)) return fmt::format("{:.6g}", number);

@@ -99,4 +99,18 @@ void restrict_with_landlock(const LandlockRules& rules) {
   if (result != 0) fail("Landlock could not be switched on: {}", std::strerror(error));
 }
 
+int rules_of_own_processes() {
+  constexpr int first_version_with_links = 2;  // earlier ones forbid to move files between folders
+  constexpr std::uint64_t to_link_and_move = 1U << 13U;
+  if (landlock_version() < first_version_with_links) return -1;
+  const std::uint64_t handled = to_link_and_move;
+  const auto ruleset = static_cast<int>(::syscall(create_ruleset_call, &handled, sizeof handled, 0));
+  if (ruleset >= 0) allow(ruleset, "/", to_link_and_move);
+  return ruleset;
+}
+
+bool join_rules(int rules) {
+  return ::syscall(restrict_self_call, rules, 0) == 0;
+}
+
 }  // namespace stoker

@@ -11,8 +11,7 @@ namespace stoker {
 // The candidate that is the fewest edits away from `name`, or "" when none is near enough to be meant.
 std::string nearest_name(std::string_view name, std::span<const std::string> candidates);
 
-// "; did you mean train_ratio?" or "", for the end of a message about an unknown name. A candidate with the
-// same words comes before one that is spelled alike.
+// "; did you mean train_ratio?" or "", to be put behind a message about an unknown name.
 std::string did_you_mean(std::string_view name, std::span<const std::string> candidates);
 
 std::string join(std::span<const std::string> parts, std::string_view separator);

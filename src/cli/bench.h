@@ -143,6 +143,7 @@ struct DocumentBenchOptions {
   std::vector<std::string> assignments;
   std::vector<std::string> devices;
   int runs = 3;
+  int busy_loops = 0;  // above 0: CPU time next to so many busy processes, compared with that without them
   bool json = false;
 };
 void add_document_bench(CLI::App& app, DocumentBenchOptions& options);

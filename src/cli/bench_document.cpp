@@ -15,6 +15,7 @@
 #include "base/measure.h"
 #include "base/text.h"
 #include "cli/bench.h"
+#include "cli/busy_loops.h"
 #include "cli/commands_flag.h"
 #include "cli/interrupt.h"
 #include "cli/number_range.h"
@@ -124,6 +125,46 @@ void show_devices(const DocumentBenchOptions& options, const std::vector<nlohman
   print(aligned(rows));
 }
 
+// The document in turns without and with other processes on its cores, so that both halves of the ratio come
+// from one run.
+ExitCode bench_next_to_busy_loops(const DocumentBenchOptions& options, const std::string& device,
+                                  const std::vector<std::string>& assignments,
+                                  const advise::Laboratory& laboratory) {
+  const TemporaryFolder folder;
+  std::vector<TriedRun> alone;
+  std::vector<TriedRun> next_to_others;
+  for (int number = 0; number < options.runs; ++number) {
+    alone.push_back(advise::try_run({options.document, assignments, folder.path(), false}, laboratory));
+    const BusyLoops others(options.busy_loops);
+    next_to_others.push_back(
+        advise::try_run({options.document, assignments, folder.path(), false}, laboratory));
+  }
+  const auto cpu_seconds = [](const TriedRun& each) { return each.run.processor_seconds; };
+  const double cpu_alone = over_runs(alone, cpu_seconds).median;
+  std::vector<std::vector<std::string>> rows{{"busy loops", "× CPU time", "CPU s", "spread", "s"}};
+  for (const auto* runs : {&alone, &next_to_others}) {
+    const int loops = runs == &alone ? 0 : options.busy_loops;
+    const MedianAndSpread cpu = over_runs(*runs, cpu_seconds);
+    const double seconds = seconds_of_runs(*runs).median;
+    if (options.json)
+      print_data(nlohmann::json{{"busy_loops", loops},
+                                {"times_cpu", cpu.median / cpu_alone},
+                                {"processor_seconds", cpu.median},
+                                {"spread", cpu.spread},
+                                {"seconds", seconds},
+                                {"device", device},
+                                {"cores", cpu_cores()},
+                                {"runs", runs->size()}}
+                     .dump() +
+                 "\n");
+    rows.push_back({fmt::format("{}", loops), fmt::format("{:.2f}", cpu.median / cpu_alone),
+                    fmt::format("{:.3f}", cpu.median), fmt::format("{:.0f} %", 100 * cpu.spread),
+                    fmt::format("{:.3f}", seconds)});
+  }
+  if (!options.json) print(aligned(rows));
+  return ExitCode::done;
+}
+
 }  // namespace
 
 void add_document_bench(CLI::App& app, DocumentBenchOptions& options) {
@@ -137,6 +178,11 @@ void add_document_bench(CLI::App& app, DocumentBenchOptions& options) {
   app.add_option("--runs", options.runs, "Runs of the document on each device, whose median is reported")
       ->check(in_range(1, 1000))
       ->capture_default_str();
+  app.add_option(
+         "--busy-loops", options.busy_loops,
+         "Compare the CPU time of the document with that next to so many processes that keep the cores "
+         "busy; on the first device only")
+      ->check(CLI::Range(1, 1000));
   app.add_option("--set", options.assignments, "PATH=VALUE: change a setting first; may be repeated")
       ->allow_extra_args(false);
   add_commands_flag(app);
@@ -156,9 +202,12 @@ ExitCode bench_document(const DocumentBenchOptions& options, const std::vector<s
   StopSignal stop;
   const InterruptGuard guard(stop);
   const std::vector<std::string> devices = devices_to_bench(options);
+  const advise::Laboratory laboratory{own_program(), later_by(now(), 7 * 86'400.0), stop};
+  if (options.busy_loops > 0)
+    return bench_next_to_busy_loops(options, devices.front(),
+                                    assignments_on(options, document, devices.front()), laboratory);
   std::map<std::string, std::vector<TriedRun>> runs;
   const TemporaryFolder folder;
-  const advise::Laboratory laboratory{own_program(), later_by(now(), 7 * 86'400.0), stop};
   for (int number = 0; number < options.runs; ++number)
     for (const std::string& device : devices)
       runs[device].push_back(advise::try_run(

@@ -64,6 +64,7 @@ EngineRequest expert_request(const Dataset& placed, const Dataset& rows, Device 
   ExpertSettings settings;
   settings.experts = experts;
   settings.max_experts = options.max_experts > 0 ? options.max_experts : experts;
+  settings.load_balance = 0;  // the router is balanced below, and figures stay comparable with earlier ones
   if (options.sleeps > 0) {
     settings.life.sleep_shortest = settings.life.sleep_longest = options.sleeps;
     settings.life.expert_creation_uncertainty = 1;  // the router is looked at, and nobody is born

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -42,6 +43,19 @@ bool is_peer(const fs::path& script) {
   return script.extension() == ".py" && read_file(script, 1U << 20).find("__main__") != std::string::npos;
 }
 
+// Peers wait as they do on their own, not as torch_door::let_waiting_threads_sleep() has it for this program.
+std::vector<std::string> words_of_peer(const std::string& interpreter, const fs::path& script) {
+  std::vector<std::string> words{interpreter, script.string()};
+  const char* policy = std::getenv("OMP_WAIT_POLICY");
+  const char* spins = std::getenv("GOMP_SPINCOUNT");
+  if (policy == nullptr || spins == nullptr || std::string_view(policy) != "passive" ||
+      std::string_view(spins) != "0")
+    return words;
+  words.insert(words.begin(),
+               {"env", "--unset=OMP_WAIT_POLICY", "--unset=GOMP_SPINCOUNT", "--unset=KMP_BLOCKTIME"});
+  return words;
+}
+
 // Until it ends, however long that takes; a person who wants to stop stops it too.
 ChildOutcome run_whole(const std::vector<std::string>& words) {
   StopSignal stop;
@@ -58,7 +72,7 @@ std::vector<BenchLine> run_peer(const fs::path& script, const std::vector<std::s
   if (tells) tell(fmt::format("measuring {} {} …", name, join(arguments, " ")));
   std::string reason;
   for (const std::string& interpreter : python) {
-    std::vector<std::string> words{interpreter, script.string()};
+    std::vector<std::string> words = words_of_peer(interpreter, script);
     words.insert(words.end(), arguments.begin(), arguments.end());
     ChildOutcome finished;
     try {

@@ -38,7 +38,7 @@ Cells metric_lines(const Evaluation& evaluation, const RunRecord::Training* trai
   Cells lines{{"", "test"}};
   if (!evaluation.intervals.empty()) lines[0].push_back("95 % interval");
   if (on_training) lines[0].push_back("training");
-  if (evaluation.baseline) lines[0].push_back(evaluation.baseline->predicts);
+  for (const Baseline& each : evaluation.baselines) lines[0].push_back(each.predicts);
   if (lines[0].size() == 2) lines.clear();
   for (const auto& [name, value] : evaluation.metrics) {
     std::vector<std::string> line{name, number(value)};
@@ -49,7 +49,7 @@ Cells metric_lines(const Evaluation& evaluation, const RunRecord::Training* trai
                          : fmt::format("{} to {}", four_digits(interval->low), four_digits(interval->high)));
     }
     if (on_training) line.push_back(value_named(training->metrics, name));
-    if (evaluation.baseline) line.push_back(value_named(evaluation.baseline->metrics, name));
+    for (const Baseline& each : evaluation.baselines) line.push_back(value_named(each.metrics, name));
     lines.push_back(std::move(line));
   }
   return lines;
@@ -103,6 +103,9 @@ Pieces evaluation_text(const std::string& card, const Evaluation& evaluation,
                Colour::bold},
               {"\n" + (evaluation.metrics.empty() ? "  nothing was measured\n"
                                                   : aligned(metric_lines(evaluation, training), "  "))}};
+  if (evaluation.verdict)
+    text.push_back({"  " + text_of(*evaluation.verdict) + "\n",
+                    evaluation.verdict->is_better ? std::nullopt : std::optional(Colour::yellow)});
   if (!evaluation.by_step.empty()) text.push_back({"\n" + aligned(step_lines(evaluation), "  ")});
   const auto* scores = evaluation.chart<ClassScores>();
   if (scores != nullptr && scores->classes.size() <= most_class_lines)
@@ -131,7 +134,7 @@ nlohmann::json evaluation_json(const Evaluation& evaluation, const RunRecord::Tr
                          {"target", whole.at("target")},
                          {"rows", whole.at("rows")},
                          {"metrics", whole.at("metrics")}};
-  for (const char* more : {"intervals", "baseline", "by_step"})
+  for (const char* more : {"intervals", "baseline", "baselines", "verdict", "by_step"})
     if (whole.contains(more)) json[more] = whole.at(more);
   if (const auto* matrix = evaluation.chart<ConfusionMatrix>()) {
     json["classes"] = matrix->classes;

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "base/crash_message.h"
+#include "base/own_environment.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
@@ -22,6 +23,7 @@
 #include "cli/usage.h"
 #include "data/arrow_threads.h"
 #include "data/reader_child.h"
+#include "torch/door.h"
 
 namespace stoker::cli {
 namespace {
@@ -123,6 +125,7 @@ int act_or_complain(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace stoker;
+  hide_own_environment();
   cli::end_in_order_without_memory();
   cli::fill_standard_descriptors();
   cli::ignore_signals_of_writing();
@@ -131,6 +134,7 @@ int main(int argc, char** argv) {
   explain_crashes();
   cli::clear_up_when_ended();
   cli::keep_freed_pages_from_step_to_step();
+  torch_door::let_waiting_threads_sleep();
   const int code = cli::act_or_complain(argc, argv);
   if (!arrow_may_wait_in_vain()) return code;
   std::fflush(nullptr);

@@ -4,13 +4,16 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/hidden_values.h"
+
 namespace stoker::cli {
 
 // Whoever watches does without it for a moment when the disk is full; the run does not end for that.
 void write_progress(const std::filesystem::path& path, const nlohmann::json& told) {
   if (path.empty()) return;
   const std::filesystem::path unfinished = path.string() + ".new";
-  std::ofstream(unfinished) << told.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  const std::string text = told.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::ofstream(unfinished) << json_without_hidden_values(text) << '\n';
   std::error_code ignored;
   std::filesystem::rename(unfinished, path, ignored);
 }

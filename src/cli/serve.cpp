@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include "base/address_rule.h"
 #include "base/child_program.h"
 #include "base/confinement.h"
 #include "base/error.h"
@@ -21,9 +22,11 @@
 #include "cli/terminal.h"
 #include "data/confined_reader.h"
 #include "data/url_secrets.h"
+#include "database/role_rights.h"
 #include "device/device.h"
 #include "pipeline/document.h"
 #include "serve/http_server.h"
+#include "serve/known_databases.h"
 #include "serve/log.h"
 #include "serve/program_run.h"
 #include "serve/service.h"
@@ -45,6 +48,7 @@ struct ServeCommand {
   bool rebuilds_store = false;
   bool allows_urls = false;
   bool allows_databases = false;
+  bool allows_private_urls = false;
   std::vector<std::string> variables;
   std::vector<std::string> public_names;
   double session_hours = 12;
@@ -103,9 +107,10 @@ void make_data_folder(const fs::path& data) {
   std::error_code error;
   fs::permissions(data, fs::perms::owner_all, error);
   if (error)
-    refuse("--data {}: the folder must belong to the user who runs the service, on a disk that can be "
-           "written ({}); choose another folder",
-           data.string(), error.message());
+    refuse(
+        "--data {}: the folder must belong to the user who runs the service, on a disk that can be "
+        "written ({}); choose another folder",
+        data.string(), error.message());
 }
 
 ExitCode serve_until_ended(ServeCommand command) {
@@ -118,6 +123,8 @@ ExitCode serve_until_ended(ServeCommand command) {
   const std::string store = command.store.empty() ? (data / "store.sqlite").string() : command.store;
   setenv("STOKER_STORE", store.c_str(), 1);
   setenv(confined_readers_variable, data.c_str(), 1);
+  setenv(public_addresses_variable, command.allows_private_urls ? "0" : "1", 1);
+  setenv(database::plain_roles_variable, "1", 1);
   if (command.server.certificate.empty() != command.server.key.empty())
     refuse("--certificate and --key belong together");
   unsetenv(project_variable);  // the service works in all of them
@@ -133,7 +140,10 @@ ExitCode serve_until_ended(ServeCommand command) {
   config.rebuilds_store = command.rebuilds_store;
   config.allows_urls = command.allows_urls;
   config.allows_databases = command.allows_databases;
-  config.variables = command.variables;
+  for (const std::string& each : command.variables) config.variables.push_back(serve::allowed_variable(each));
+  for (const std::string& each : serve::hide_variables(config.variables)) tell("stoker: " + each);
+  if (command.allows_databases)
+    for (const std::string& each : serve::check_known_databases(config.variables)) tell("stoker: " + each);
   config.requests_per_second = command.requests_per_second;
   config.gate.is_on_loopback = is_loopback(command.server.host);
   config.gate.public_names = command.public_names;
@@ -229,7 +239,8 @@ Action declare_serve(CLI::App& app) {
                  "Seconds without any progress after which a job is ended")
       ->check(in_range(std::int64_t{1}, most_seconds_to_wait))
       ->capture_default_str();
-  app.add_option("--requests-per-second", command->requests_per_second, "Requests per second of one token; 0: any number")
+  app.add_option("--requests-per-second", command->requests_per_second,
+                 "Requests per second of one token; 0: any number")
       ->check(in_range(0, 1'000'000))
       ->capture_default_str();
   app.add_flag("--take-store", command->takes_store,
@@ -242,11 +253,13 @@ Action declare_serve(CLI::App& app) {
   app.add_flag("--allow-urls", command->allows_urls, "Documents may fetch data from addresses");
   app.add_flag("--allow-databases", command->allows_databases,
                "Documents may read databases by their address");
+  app.add_flag("--allow-private-urls", command->allows_private_urls,
+               "Allow private, loopback and link-local addresses for --allow-urls and --allow-databases");
   app.add_option(
          "--allow-variable", command->variables,
-         "A variable of the environment that such addresses may name as ${NAME}; may be given several "
-         "times")
-      ->type_name("NAME");
+         "Environment variable that addresses may name as ${NAME}, and the host that may receive its value; "
+         "may be given several times")
+      ->type_name("NAME=HOST");
   add_commands_flag(app);
   app.footer(
       "Examples:\n"

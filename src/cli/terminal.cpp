@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/hidden_values.h"
 #include "base/human_number.h"
 #include "base/text.h"
 
@@ -46,7 +47,7 @@ std::string made_printable(const Pieces& pieces, bool colours,
                            std::string (*printable_text)(std::string_view)) {
   std::string text;
   for (const Piece& piece : pieces) {
-    const std::string safe = printable_text(piece.text);
+    const std::string safe = printable_text(without_hidden_values(piece.text));
     text += colours && piece.colour ? fmt::format("\033[{}m{}\033[0m", code_of(*piece.colour), safe) : safe;
   }
   return text;
@@ -71,7 +72,7 @@ void print_data(std::string_view data) {
 }
 
 void print(std::string_view text) {
-  print_data(printable_lines(text));
+  print_data(printable_lines(without_hidden_values(std::string(text))));
 }
 
 void print(const Pieces& text) {
@@ -81,7 +82,8 @@ void print(const Pieces& text) {
 
 void print_json(const nlohmann::json& json) {
   // Text from files may not be UTF-8: what cannot be shown is replaced, never an error at the very end.
-  print_data(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  print_data(json_without_hidden_values(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)) +
+             "\n");
 }
 
 void tell(std::string_view line) {

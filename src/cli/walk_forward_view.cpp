@@ -49,9 +49,12 @@ std::string walk_forward_table(const WalkForwardResult& result) {
     lines.back().insert(lines.back().end(), {fold.from, fold.until});
   }
   if (!result.metrics.empty()) lines.push_back(line_of_fold("all", 0, result.rows, result.metrics));
+  for (const auto& [predicts, metrics] : result.baselines)
+    lines.push_back(line_of_fold(predicts, 0, result.rows, metrics));
   std::string text = aligned(std::move(lines), "  ");
   if (shown < result.folds.size())
     text += fmt::format("  … and {} more in run.json\n", result.folds.size() - shown);
+  if (result.verdict) text += "  " + text_of(*result.verdict) + "\n";
   return text;
 }
 

@@ -15,8 +15,8 @@ struct JsonBounds {
   int depth = 16;
 };
 
-// Counts before it builds, so that a file beyond the bounds costs no memory. Rejects such a file, and one with a number that is too large for a double; text that
-// is no JSON throws nlohmann::json::parse_error.
+// Counts before it builds, so that a file beyond the bounds costs no memory. Rejects such a file, and one
+// with a number that is too large for a double; text that is no JSON throws nlohmann::json::parse_error.
 nlohmann::json parse_bounded_json(std::string_view text, const JsonBounds& bounds);
 
 }  // namespace stoker::config

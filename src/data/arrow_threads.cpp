@@ -14,6 +14,7 @@
 #include <arrow/util/thread_pool.h>
 
 #include "data/reading_memory.h"
+#include "device/device.h"
 
 namespace stoker {
 namespace {
@@ -70,6 +71,9 @@ bool has_threads() {
   static const bool has = [] {
     arrow::internal::Executor* const computing = arrow::internal::GetCpuThreadPool();
     arrow::internal::Executor* const reading = arrow::io::default_io_context().executor();
+    // Arrow's default is the number of cores in the machine, whatever this process may use of them.
+    if (const int cores = cpu_cores(); cores < computing->GetCapacity())
+      static_cast<void>(arrow::SetCpuThreadPoolCapacity(cores));
     const int computers = computing->GetCapacity();
     const int readers = reading->GetCapacity();
     const bool has_all = system_gives_threads(computers + readers) && start_all(computing, computers) &&

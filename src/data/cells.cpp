@@ -173,7 +173,8 @@ Dataset CellPreparation::prepare(std::span<const Cell> cells, std::size_t width,
     dataset.arrays.push_back({part.spec.name, part.spec.role, std::move(array)});
     std::ranges::move(feeds, std::back_inserter(met));
   }
-  refuse_unusable(met, preparation_.missing_values(), type_, [](std::int64_t row) { return row + 1; });
+  refuse_unusable(met, preparation_.missing_values(), type_,
+                  [](std::int64_t row, const std::string&) { return row + 1; });
   return dataset;
 }
 

@@ -16,6 +16,7 @@
 #include "data/date_form.h"
 #include "data/date_parts.h"
 #include "data/target_statistics.h"
+#include "data/windows.h"
 
 namespace stoker {
 namespace {
@@ -34,13 +35,13 @@ constexpr std::size_t block_rows = 512;
         "column '{}' contains text, but held numbers in training: '{}' in row {}, which looks like a date; "
         "give "
         "the form of its dates in date_columns when the data is read (--date-columns '{}=%d/%m/%Y')",
-        name, shortened(texts.values[row]), table.row_number(static_cast<std::int64_t>(row)), name);
+        name, shortened(texts.values[row]), row_number_in(table, static_cast<std::int64_t>(row), name), name);
   }
   if (row == texts.values.size()) refuse("column '{}' contains text, but held numbers in training", name);
   refuse(
       "column '{}' contains text, but held numbers in training: '{}' in row {}; correct the value, or name "
       "the column in number_columns when the data is read, so that it counts as missing",
-      name, shortened(texts.values[row]), table.row_number(static_cast<std::int64_t>(row)));
+      name, shortened(texts.values[row]), row_number_in(table, static_cast<std::int64_t>(row), name));
 }
 
 // 1 where the value is missing.
@@ -201,13 +202,14 @@ Laid columns_of(const std::vector<PreparedColumn>& columns, std::string_view arr
   return laid;
 }
 
-void refuse_unusable(const std::vector<ColumnFeed>& feeds, Missing missing_values, DType type,
-                     const std::function<std::int64_t(std::int64_t row)>& row_number) {
+void refuse_unusable(
+    const std::vector<ColumnFeed>& feeds, Missing missing_values, DType type,
+    const std::function<std::int64_t(std::int64_t row, const std::string& column)>& row_number) {
   std::vector<std::string> missing;
   for (const ColumnFeed& feed : feeds) {
     if (feed.unusable_row >= 0) {
       refuse("column '{}' is infinite in row {}, or too large for {}", feed.column->name,
-             row_number(feed.unusable_row), name_of(type));
+             row_number(feed.unusable_row, feed.column->name), name_of(type));
     }
     const bool is_part_of_same = feed.column->part != DatePart::none && feed.column->part != DatePart::days;
     if (feed.missing > 0 && !is_part_of_same)

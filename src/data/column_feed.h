@@ -40,9 +40,10 @@ struct Laid {
 // Of the array of that name: "features", "numbers" or "categories".
 Laid columns_of(const std::vector<PreparedColumn>& columns, std::string_view array);
 
-// Refuses what the feeds met and a model cannot read; `row_number` is for people.
-void refuse_unusable(const std::vector<ColumnFeed>& feeds, Missing missing_values, DType type,
-                     const std::function<std::int64_t(std::int64_t row)>& row_number);
+// Refuses what the feeds met and a model cannot read; `row_number` of a row and a column is for people.
+void refuse_unusable(
+    const std::vector<ColumnFeed>& feeds, Missing missing_values, DType type,
+    const std::function<std::int64_t(std::int64_t row, const std::string& column)>& row_number);
 
 // `own` are given where the rows are those that the statistics were learnt from.
 ColumnFeed feed_for(const PreparedColumn& column, const Table& table, const OwnRows* own);

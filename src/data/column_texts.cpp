@@ -14,6 +14,7 @@
 #include <arrow/util/decimal.h>
 
 #include "base/error.h"
+#include "base/nan_sign.h"
 #include "base/trimmed.h"
 #include "data/column_values.h"
 
@@ -191,7 +192,7 @@ std::string number_text(double number) {
   if (std::abs(number) < 9e15 && number == std::trunc(number)) {
     return std::to_string(static_cast<std::int64_t>(number));
   }
-  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), number);
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), without_nan_sign(number));
   return {text.data(), end};
 }
 

@@ -5,7 +5,6 @@
 #include <cctype>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <mutex>
 #include <string_view>
 #include <utility>
@@ -13,12 +12,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/address_rule.h"
 #include "base/child_dialogue.h"
 #include "base/child_program.h"
 #include "base/claim.h"
 #include "base/confinement.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/hidden_values.h"
 #include "base/project_scope.h"
 #include "base/text.h"
 #include "config/field.h"
@@ -29,6 +30,7 @@
 #include "data/source_table.h"
 #include "data/standard_input.h"
 #include "data/url_secrets.h"
+#include "database/role_rights.h"
 #include "device/host_memory.h"
 
 namespace stoker {
@@ -95,18 +97,23 @@ std::vector<std::string> variables_in(const std::string& address) {
 }
 
 std::vector<std::string> environment_of(const SourceConfig& config, const fs::path& scratch) {
-  constexpr std::array<const char*, 9> of_everyone{"TZ",
-                                                   "LANG",
-                                                   "LC_ALL",
-                                                   "LD_LIBRARY_PATH",
-                                                   "STOKER_THREADS",
-                                                   "STOKER_MEMORY_LIMIT",
-                                                   "OMP_NUM_THREADS",
-                                                   "ASAN_OPTIONS",
-                                                   "UBSAN_OPTIONS"};
+  constexpr std::array<const char*, 11> of_everyone{public_addresses_variable,
+                                                    database::plain_roles_variable,
+                                                    "TZ",
+                                                    "LANG",
+                                                    "LC_ALL",
+                                                    "LD_LIBRARY_PATH",
+                                                    "STOKER_THREADS",
+                                                    "STOKER_MEMORY_LIMIT",
+                                                    "OMP_NUM_THREADS",
+                                                    "ASAN_OPTIONS",
+                                                    "UBSAN_OPTIONS"};
   std::vector<std::string> names(of_everyone.begin(), of_everyone.end());
   for (const std::string& address : {config.url, config.uri})
-    for (const std::string& name : variables_in(address)) names.push_back(name);
+    for (const std::string& name : variables_in(address)) {
+      names.push_back(name);
+      if (const char* value = std::getenv(name.c_str())) hide_value(name, value);
+    }
   std::vector<std::string> environment{"TMPDIR=" + scratch.string()};
   // Arrow's allocator would start a thread before the process is confined.
   for (const char* allocator : {"JE_ARROW_MALLOC_CONF", "MALLOC_CONF"})
@@ -114,8 +121,13 @@ std::vector<std::string> environment_of(const SourceConfig& config, const fs::pa
   for (const std::string& name : names)
     if (const char* value = std::getenv(name.c_str())) environment.push_back(name + "=" + value);
   if (config.source != SourceKind::postgres) return environment;
-  for (char** each = environ; *each != nullptr; ++each)  // PGHOST and its like
-    if (std::strncmp(*each, "PG", 2) == 0) environment.emplace_back(*each);
+  // PGHOST and its like. The operator's password is not for a server that a client has chosen.
+  const bool is_server_of_operator = config.uri.empty() || is_variable_alone(config.uri);
+  for (char** each = environ; *each != nullptr; ++each) {
+    const std::string_view variable = *each;
+    if (variable.starts_with("PG") && (is_server_of_operator || !variable.starts_with("PGPASSWORD=")))
+      environment.emplace_back(variable);
+  }
   return environment;
 }
 
@@ -203,7 +215,7 @@ json ReaderProcess::ask(const json& request, const StopSignal* stop) {
   const auto go_on = [&] { return (stop == nullptr || stop->reason() == StopReason::none) && !fills_disk(); };
   const std::optional<std::string> line = dialogue_.ask(config::json_text(request), go_on);
   if (!line) tell_end(stop);
-  json said = json::parse(*line, nullptr, false);
+  json said = json::parse(json_without_hidden_values(*line), nullptr, false);
   try {
     if (said.contains("problem")) throw_as_said(said);
     return said.at("answer");
@@ -360,6 +372,10 @@ Table ConfinedReader::handed_over() const {
   }
   std::error_code ignored;
   fs::remove(file, ignored);
+  // A server may repeat what it was sent. Names of columns would be in every record of the dataset.
+  for (const std::string& name : table.column_names())
+    if (without_hidden_values(name) != name)
+      refuse("'{}' names a column by the value of a variable, which nobody may see", description_);
   return table;
 }
 

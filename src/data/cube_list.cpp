@@ -138,7 +138,10 @@ void add_cubes_of_list(const fs::path& list, const std::string& shown, const Sou
     const std::string cube_shown = fmt::format("'{}'", printable(listed[i].cube));
     add_cubes_of_file(path_inside(list.parent_path(), listed[i].cube, where),
                       fmt::format("{}: {}", where, cube_shown), names[i], config, found);
-    if (listed[i].mask.empty()) continue;
+    if (listed[i].mask.empty()) {
+      attach_mask_beside(list.parent_path() / listed[i].cube, config, first, found, list.parent_path());
+      continue;
+    }
     const std::string mask_shown = fmt::format("{}: '{}'", where, printable(listed[i].mask));
     attach_masks(
         mask_array(path_inside(list.parent_path(), listed[i].mask, where), mask_shown, config, found),

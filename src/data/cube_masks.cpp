@@ -192,15 +192,28 @@ void attach_masks_of_path(const SourceConfig& config, const fs::path& base, Foun
   attach_masks(mask_array(path, shown, config, found), shown, found.cubes, 0, found.cubes.size());
 }
 
+namespace {
+
+void refuse_outside(const fs::path& mask, const fs::path& folder, const std::string& shown) {
+  std::error_code error;
+  const fs::path there = fs::weakly_canonical(mask, error);
+  const fs::path inside = there.lexically_relative(fs::weakly_canonical(folder, error));
+  if (error || inside.empty() || *inside.begin() == "..")
+    refuse("the mask {} is a link out of the folder of the list", shown);
+}
+
+}  // namespace
+
 // NAME_mask beside NAME, in a form that masks have.
 void attach_mask_beside(const fs::path& file, const SourceConfig& config, std::size_t first,
-                        FoundCubes& found) {
+                        FoundCubes& found, const fs::path& within) {
   if (!config.mask_path.empty()) return;
   for (const char* ending : {"_mask.npy", "_masks.npy", "_mask.hdr"}) {
     const fs::path mask = fs::path(file).replace_extension().string() + ending;
     std::error_code error;
     if (!fs::is_regular_file(mask, error)) continue;
     const std::string shown = fmt::format("'{}'", printable(mask.filename().string()));
+    if (!within.empty()) refuse_outside(mask, within, shown);
     return attach_masks(mask_array(mask, shown, config, found), shown, found.cubes, first,
                         found.cubes.size() - first);
   }

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/address_rule.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "data/database_rows.h"
@@ -13,6 +14,8 @@
 #include "data/url_secrets.h"
 #include "database/postgres.h"
 #include "database/postgres_connection.h"
+#include "database/postgres_options.h"
+#include "database/public_postgres_address.h"
 #include "database/sqlite.h"
 
 // A database has no content to know again but its rows: they are read when the source is opened, and their
@@ -126,6 +129,28 @@ void check_postgres(const SourceConfig& config, SourceProblems& problems) {
          "libpq's password file"});
 }
 
+// An operator who sets a variable to a whole address has chosen its server. Any other is the choice of
+// whoever wrote the document.
+std::string address_to_connect(const std::string& uri) {
+  const std::string address = expanded_uri(uri);
+  if (!connects_to_public_addresses_only() || is_variable_alone(uri)) return address;
+  return database::public_postgres_address(address);
+}
+
+// A variable may be a whole address. Then the words of the server and of libpq repeat parts of it.
+template <class Work>
+auto hiding_address(const std::string& uri, const Work& work) {
+  try {
+    return work();
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const Error& error) {
+    if (uri.find("${") == std::string::npos) throw;
+    throw Error(error.code(), database::without_parts_of_address(error.what(), expanded_uri(uri), uri),
+                error.cause());
+  }
+}
+
 // The answer of refresh_query is a table like any other, and known by its hash.
 Selection refresh_selection(const SourceConfig& config) {
   return {.query = config.refresh_query};
@@ -136,15 +161,18 @@ std::string postgres_place(const SourceConfig& config, const fs::path&) {
 }
 
 std::string postgres_answer(const SourceConfig& config, const fs::path&, const StopSignal* stop) {
-  return database::hash_of(
-      database::read_postgres(expanded_uri(config.uri), refresh_selection(config), stop));
+  return hiding_address(config.uri, [&] {
+    return database::hash_of(
+        database::read_postgres(address_to_connect(config.uri), refresh_selection(config), stop));
+  });
 }
 
 OpenedSource open_postgres(const SourceConfig& config, const fs::path&, const StopSignal* stop) {
   const Selection selection = selection_of(config);
   // The address is in memory while it is used, and nowhere else.
   const auto query = [uri = config.uri, selection](const StopSignal* heeded) {
-    return database::read_postgres(expanded_uri(uri), selection, heeded);
+    return hiding_address(
+        uri, [&] { return database::read_postgres(address_to_connect(uri), selection, heeded); });
   };
   return std::make_unique<DatabaseReader>(postgres_name(config), config.arrays, key_of(config, ""), query,
                                           stop);

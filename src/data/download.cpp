@@ -24,7 +24,9 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 
+#include "base/address_rule.h"
 #include "base/error.h"
+#include "base/hidden_values.h"
 #include "base/text.h"
 #include "data/url.h"
 #include "data/url_secrets.h"
@@ -79,9 +81,32 @@ class Download {
     tcp::resolver resolver(socket.get_executor());
     const auto endpoints =
         co_await resolver.async_resolve(url.host, url.port, asio::redirect_error(use_awaitable, error));
-    if (error) refuse("{}: the host '{}' is unknown ({})", shown_, url.host, error.message());
-    co_await asio::async_connect(socket, endpoints, asio::redirect_error(use_awaitable, error));
-    if (error) refuse("{}: cannot connect to {} port {} ({})", shown_, url.host, url.port, error.message());
+    if (error) refuse("{}: {} is unknown ({})", shown_, shown_host(url), error.message());
+    co_await asio::async_connect(socket, allowed_endpoints(endpoints, url),
+                                 asio::redirect_error(use_awaitable, error));
+    if (error)
+      refuse("{}: cannot connect to {} at port {} ({})", shown_, shown_host(url), url.port, error.message());
+  }
+
+  // One that a variable is part of is nobody else's business.
+  std::string shown_host(const Url& url) const {
+    return asked_.find("${") == std::string::npos ? fmt::format("the host '{}'", url.host) : "its host";
+  }
+
+  // Each server on the way is held to the rule by the very addresses that are then connected to: looked up
+  // again, a name could lead elsewhere.
+  std::vector<tcp::endpoint> allowed_endpoints(const tcp::resolver::results_type& found,
+                                               const Url& url) const {
+    std::vector<tcp::endpoint> allowed;
+    const bool is_limited = connects_to_public_addresses_only();
+    for (const auto& each : found)
+      if (!is_limited || is_public_address(*each.endpoint().data())) allowed.push_back(each.endpoint());
+    if (allowed.empty())
+      refuse(
+          "{}: {} has no public address, and this service connects to no others; its operator can "
+          "allow them (--allow-private-urls)",
+          shown_, shown_host(url));
+    return allowed;
   }
 
   asio::awaitable<std::string> fetch_plain(const Url& url) {
@@ -236,6 +261,10 @@ std::string file_name_of_url(const std::string& url) {
   const std::string target = parse_url(url).target;
   const std::string path = target.substr(0, target.find('?'));
   std::string name = path.substr(path.rfind('/') + 1);
+  if (without_hidden_values(name) != name) {
+    const std::string ending = name.substr(std::min(name.find('.'), name.size()));
+    name = "download" + (without_hidden_values(ending) == ending ? ending : "");
+  }
   if (name.size() > 100) name.erase(0, name.size() - 100);  // the ending is what counts
   return name == "." || name == ".." ? "" : name;
 }

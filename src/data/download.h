@@ -22,7 +22,8 @@ void download(const std::string& url, const std::filesystem::path& target, const
 void download(const std::string& url, const std::string& shown, const std::filesystem::path& target,
               const DownloadLimits& limits);
 
-// The last part of the address's path without its query, for telling the format: "houses.csv.gz".
+// The last part of the address's path without its query, for telling the format: "houses.csv.gz". Of a name
+// with a hidden value (base/hidden_values.h) only its ending is left: "download.csv".
 std::string file_name_of_url(const std::string& url);
 
 }  // namespace stoker

@@ -173,7 +173,7 @@ class ColumnLearner {
           "column '{}' is infinite in row {}: correct the value, or leave the column out by naming the "
           "others in "
           "feature_columns",
-          name, training_.row_number(infinite - numbers.begin()));
+          name, row_number_in(training_, infinite - numbers.begin(), name));
     }
     PreparedColumn column;
     column.name = name;

@@ -55,9 +55,10 @@ bool may_hold_cubes(const std::filesystem::path& file);  // by its name
 // Masks of cubes one behind the other, of one array (cube_masks.cpp). Refuses an array of another size.
 void attach_masks(const StoredArray& masks, const std::string& shown, std::vector<FoundCube>& cubes,
                   std::size_t first, std::size_t count);
-// NAME_mask beside the file NAME of the cubes from `first` on, unless mask_path says where masks are.
+// NAME_mask beside the file NAME of the cubes from `first` on, unless mask_path says where masks are. A mask
+// that is a link out of the folder `within` is an error, if that is given.
 void attach_mask_beside(const std::filesystem::path& file, const SourceConfig& config, std::size_t first,
-                        FoundCubes& found);
+                        FoundCubes& found, const std::filesystem::path& within = {});
 // Those of mask_path, for cubes that have none yet.
 void attach_masks_of_path(const SourceConfig& config, const std::filesystem::path& base, FoundCubes& found);
 

@@ -55,4 +55,36 @@ std::optional<std::vector<double>> last_values(const Table& table) {
   return has_windows(table) ? from_series(table) : from_columns(table);
 }
 
+std::optional<PastOfTarget> PastOfTarget::of(const Table& table,
+                                             const std::function<bool(std::int64_t back)>& is_needed) {
+  if (!table.windows) return std::nullopt;
+  const WindowsConfig& config = table.windows->config;
+  if (config.answer != Answer::ahead && config.answer != Answer::path) return std::nullopt;
+  PastOfTarget past;
+  past.length_ = config.length;
+  if (!has_windows(table)) {
+    for (std::int64_t back = 0; back < config.length; ++back) {
+      const std::string column = lag_column(config.target_column, back);
+      if (!has_numbers(table, column)) return std::nullopt;
+      past.columns_.push_back(is_needed(back) ? read_numbers(*table.column(column)) : std::vector<double>{});
+    }
+    return past;
+  }
+  const Table& series = table.windows->series;
+  if (!has_numbers(series, config.target_column)) return std::nullopt;
+  past.series_ = read_numbers(*series.column(config.target_column));
+  for (std::int64_t row = 0; row < table.rows(); ++row) past.starts_.push_back(start_of(table, row));
+  return past;
+}
+
+double PastOfTarget::value(std::int64_t row, std::int64_t back) const {
+  if (back < 0 || back >= length_) return missing_number;
+  if (!columns_.empty()) {
+    const std::vector<double>& column = columns_[static_cast<std::size_t>(back)];
+    return column.empty() ? missing_number : column[static_cast<std::size_t>(row)];
+  }
+  const std::int64_t place = starts_[static_cast<std::size_t>(row)] + length_ - 1 - back;
+  return series_[static_cast<std::size_t>(place)];
+}
+
 }  // namespace stoker

@@ -99,6 +99,8 @@ Preparation Preparation::fit(const Table& training, const PreparationConfig& con
   result.columns_ = learn_columns(training, config, wanted, notes);
   result.steps_ = static_cast<std::int64_t>(target_parts(training, config.target_column).size());
   refuse_statistics_of_path(result.columns_, result.steps_);
+  result.naive_ = learn_naive_answers(training, config.target_column, result.classes_,
+                                      static_cast<std::size_t>(result.steps_));
   if (training.windows) {
     result.windows_ = training.windows->config;
     const std::string& time = result.windows_->time_column;

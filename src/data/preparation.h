@@ -12,6 +12,7 @@
 #include "data/cube_rows.h"
 #include "data/dataset.h"
 #include "data/date_columns.h"
+#include "data/naive_answers.h"
 #include "data/preparation_config.h"
 #include "data/set_columns.h"
 #include "data/table.h"
@@ -77,6 +78,8 @@ class Preparation {
   const WindowsConfig* windows() const { return windows_ ? &*windows_ : nullptr; }
   // Which columns hold the set of each row; null where rows are no sets.
   const SetColumns* set() const { return set_ ? &*set_ : nullptr; }
+  // Facts about the target in the training rows; null in models of earlier versions and of cubes.
+  const NaiveAnswers* naive_answers() const { return naive_ ? &*naive_ : nullptr; }
   // Which cubes it was fitted to; null where rows are none.
   const CubesRead* cubes() const { return cubes_ ? &*cubes_ : nullptr; }
   // Whether a row is answered with an array of the table, and not with steps of a series.
@@ -107,6 +110,7 @@ class Preparation {
   // The mean of the answers in training, for a window in which no value is known; none where answers are told
   // as they are.
   std::optional<double> unknown_base_;
+  std::optional<NaiveAnswers> naive_;
   std::optional<WindowsConfig> windows_;
   std::optional<SetColumns> set_;
   std::optional<CubesRead> cubes_;

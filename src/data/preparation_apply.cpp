@@ -110,7 +110,7 @@ Dataset Preparation::lay_windows(const Table& table, DType type) const {
   std::vector<ColumnFeed> met;
   lay_rows_of(columns_of(columns_, "features"), covered.moments, nullptr, series, met, false);
   refuse_unusable(met, missing_values_, type,
-                  [&](std::int64_t row) { return covered.moments.row_number(row); });
+                  [&](std::int64_t row, const std::string&) { return covered.moments.row_number(row); });
   Dataset dataset;
   dataset.arrays.push_back({"window", Role::features, std::move(series), std::move(covered.starts), length});
   return dataset;
@@ -133,7 +133,9 @@ Dataset Preparation::lay_rows(Table& table, DType type, const OwnRows* own) cons
     lay_rows_of(columns_of(columns_, spec.name), table, own, array, met, is_last);
     dataset.arrays.push_back({spec.name, spec.role, std::move(array)});
   }
-  refuse_unusable(met, missing_values_, type, [&](std::int64_t row) { return table.row_number(row); });
+  refuse_unusable(met, missing_values_, type, [&](std::int64_t row, const std::string& column) {
+    return row_number_in(table, row, column);
+  });
   return dataset;
 }
 

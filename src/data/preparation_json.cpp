@@ -290,6 +290,7 @@ nlohmann::json Preparation::to_json() const {
               {"missing_values", config::name_of(missing_values_)},
               {"target", std::move(target)},
               {"columns", std::move(columns)}};
+  if (naive_) result["without_model"] = stoker::to_json(*naive_);
   if (set_)
     result["set"] = {{"members", set_->members},
                      {"mask", set_->mask},
@@ -356,7 +357,15 @@ Preparation Preparation::from_json(const nlohmann::json& json) {
     refuse_part("shifts", "are for an array, but the model reads windows");
   if (!json.contains("windows") && result.unknown_base_)
     refuse_part("relative_to", "is for windows, and the model reads none");
-  if (!json.contains("windows")) return result;
+  const auto read_naive_answers = [&] {
+    if (json.contains("without_model"))
+      result.naive_ = naive_answers_from(json.at("without_model"), result.classes_.size(),
+                                         static_cast<std::size_t>(result.steps_));
+  };
+  if (!json.contains("windows")) {
+    read_naive_answers();
+    return result;
+  }
   result.windows_ = windows_from(json.at("windows"));
   if (const std::string problem = problem_with_relative_answers(*result.windows_);
       result.unknown_base_ && !problem.empty())
@@ -371,6 +380,7 @@ Preparation Preparation::from_json(const nlohmann::json& json) {
     if (result.task_ != Task::regression) refuse_part("windows", "answer with a path, but predict classes");
     result.steps_ = result.windows_->horizon;
   }
+  read_naive_answers();
   return result;
 }
 

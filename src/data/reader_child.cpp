@@ -11,6 +11,7 @@
 
 #include "base/child_dialogue.h"
 #include "base/confinement.h"
+#include "base/hidden_values.h"
 #include "base/text.h"
 #include "config/field.h"
 #include "config/json_text.h"
@@ -180,7 +181,7 @@ ExitCode serve_as_reader_child() {
     } catch (const Error& error) {
       said = problem(error);
     }
-    if (!say_line(dialogue_descriptor, config::json_text(said))) break;
+    if (!say_line(dialogue_descriptor, json_without_hidden_values(config::json_text(said)))) break;
   }
   return ExitCode::done;
 }

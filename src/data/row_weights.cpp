@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/setting_error.h"
 #include "data/column_values.h"
+#include "data/windows.h"
 
 namespace stoker {
 
@@ -25,7 +26,7 @@ std::vector<double> column_weights(const Table& table, const std::string& column
     if (std::isfinite(numbers[row]) && numbers[row] >= 0) continue;
     refuse_setting("weight_column",
                    "weight_column '{}': the value in row {} is {}; a weight must be a number of at least 0",
-                   column, table.row_number(static_cast<std::int64_t>(row)),
+                   column, row_number_in(table, static_cast<std::int64_t>(row), column),
                    std::isnan(numbers[row]) ? "missing or NaN"
                    : numbers[row] < 0       ? "negative"
                                             : "infinite");

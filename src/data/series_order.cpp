@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include <arrow/array.h>
@@ -18,6 +20,7 @@
 #include "base/text.h"
 #include "data/arrow_result.h"
 #include "data/column_values.h"
+#include "data/date_form.h"
 #include "data/value_rows.h"
 #include "data/whole_times.h"
 
@@ -46,10 +49,52 @@ std::int64_t key_of(double time) {
   return bits < 0 ? bits ^ std::numeric_limits<std::int64_t>::max() : bits;
 }
 
+struct FormOfTimes {
+  std::string name;
+  std::function<bool(std::string_view)> fits;
+};
+
+// The form that most of the first values have: one of the usual forms of dates, or numbers. None if fewer
+// than half have the same.
+std::optional<FormOfTimes> form_of_most(const TextValues& texts) {
+  constexpr std::size_t most_looked_at = 1'000;
+  std::vector<FormOfTimes> forms{
+      {"a number", [](std::string_view text) { return number_in(text).has_value(); }}};
+  for (const DateForm& form : usual_date_forms())
+    forms.push_back({form.text(), [&form](std::string_view text) { return form.parse(text).has_value(); }});
+  const std::size_t looked_at = std::min(texts.values.size(), most_looked_at);
+  const FormOfTimes* best = nullptr;
+  std::ptrdiff_t most = 0;
+  for (const FormOfTimes& each : forms) {
+    const auto count = std::count_if(
+        texts.values.begin(), texts.values.begin() + static_cast<std::ptrdiff_t>(looked_at), each.fits);
+    if (count <= most) continue;
+    most = count;
+    best = &each;
+  }
+  if (best == nullptr || 2 * static_cast<std::size_t>(most) < looked_at) return std::nullopt;
+  return *best;
+}
+
+// One wrong time among good ones makes a column of text.
+void refuse_time_unlike_others(const Table& table, const TextValues& texts, const std::string& name) {
+  const auto form = form_of_most(texts);
+  if (!form) return;
+  for (std::size_t row = 0; row < texts.values.size(); ++row) {
+    if (texts.missing[row] != 0 || form->fits(texts.values[row])) continue;
+    refuse_setting(
+        "time_column",
+        "time_column '{}': '{}' in row {} is no time like the others, which have the form {}; correct "
+        "it or remove the row",
+        name, shortened(texts.values[row]), table.row_number(static_cast<std::int64_t>(row)), form->name);
+  }
+}
+
 void refuse_strange_times(const Table& table, const arrow::ChunkedArray& column, const std::string& name) {
   const ColumnKind kind = kind_of(*column.type());
   if (kind == ColumnKind::text) {
     const TextValues texts = read_texts(table.column(name));
+    refuse_time_unlike_others(table, texts, name);
     refuse_setting(
         "time_column",
         "time_column '{}' contains text, such as '{}'; give the form of its dates in date_columns of "

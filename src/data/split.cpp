@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <numeric>
+#include <set>
+#include <unordered_map>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -172,11 +175,34 @@ SplitRows split_as_given(const Table& table, const SplitConfig& config) {
   return result;
 }
 
+// Rows with these numbers in what was read. Names those that are not there.
+Rows rows_with_ids(const Table& table, const std::vector<std::int64_t>& ids, const char* setting) {
+  std::unordered_map<std::int64_t, std::int64_t> row_of;
+  for (std::int64_t row = 0; row < table.rows(); ++row) row_of.emplace(table.row_number(row) - 1, row);
+  Rows rows;
+  for (const std::int64_t id : ids) {
+    const auto found = row_of.find(id);
+    if (found == row_of.end())
+      refuse("{}: there is no row {}; the table has {}, counted from 0", setting, id,
+             counted(static_cast<std::uint64_t>(table.rows()), "row"));
+    rows.push_back(found->second);
+  }
+  std::sort(rows.begin(), rows.end());
+  return rows;
+}
+
 }  // namespace
+
+SplitRows rows_apart(const Table& table, const std::vector<std::int64_t>& ids, const char* setting) {
+  SplitRows result;
+  result.second = rows_with_ids(table, ids, setting);
+  std::ranges::set_difference(all_rows(table.rows()), result.second, std::back_inserter(result.first));
+  return result;
+}
 
 bool takes_given_rows(const Table& table, const SplitConfig& config) {
   return table.first_test_row && config.test_rows == TestRows::given && config.test_ratio > 0 &&
-         !config.goes_by_time() && !table.time_order;
+         !config.goes_by_time() && !config.goes_by_ids() && !table.time_order;
 }
 
 std::string problem_of_ratios(const SplitConfig& config) {
@@ -193,8 +219,28 @@ std::string problem_of_ratios(const SplitConfig& config) {
   return "";
 }
 
+namespace {
+
+std::string problem_of_ids(const SplitConfig& config) {
+  const SplitConfig usual;
+  if (config.train_ids.empty()) return "test_ids are set, but train_ids are not; name the rows to train on";
+  if (config.goes_by_time() || !config.time_column.empty() || !config.stratify_column.empty() ||
+      !config.group_column.empty() || config.train_ratio != usual.train_ratio ||
+      config.test_ratio != usual.test_ratio)
+    return "train_ids and test_ids name the rows of both parts; leave out ratios, test_from, time_column, "
+           "stratify_column and group_column";
+  std::set<std::int64_t> known;
+  for (const auto* ids : {&config.train_ids, &config.test_ids})
+    for (const std::int64_t id : *ids)
+      if (!known.insert(id).second) return fmt::format("row {} is named twice in train_ids and test_ids", id);
+  return "";
+}
+
+}  // namespace
+
 std::string problem_of(const SplitConfig& config) {
   const SplitConfig usual;
+  if (config.goes_by_ids()) return problem_of_ids(config);
   if (!config.stratify_column.empty() && !config.group_column.empty())
     return "stratify_column and group_column are both set: groups that stay whole cannot also keep shares "
            "equal; set only one of them";
@@ -211,6 +257,13 @@ SplitRows split_rows(const Table& table, const SplitConfig& config) {
   for (const std::string& problem : {problem_of_ratios(config), problem_of(config)})
     if (!problem.empty()) refuse("{}", problem);
   if (config.goes_by_time()) fail("rows are to be divided by time, which split_from_time() does");
+  if (config.goes_by_ids()) {
+    if (table.time_order)
+      refuse(
+          "train_ids name rows, but these are windows of a series, which are divided by time; use test_from");
+    return {rows_with_ids(table, config.train_ids, "train_ids"),
+            rows_with_ids(table, config.test_ids, "test_ids")};
+  }
   if (config.test_ratio == 0) return {all_rows(table.rows()), {}};
   if (takes_given_rows(table, config)) return split_as_given(table, config);
   if (table.rows() < 2)

@@ -37,7 +37,10 @@ struct SplitConfig {
   std::string group_column;
   std::string test_from;
   std::string time_column;
+  std::vector<std::int64_t> train_ids;
+  std::vector<std::int64_t> test_ids;
 
+  bool goes_by_ids() const { return !train_ids.empty() || !test_ids.empty(); }
   bool goes_by_time() const { return !test_from.empty(); }
 };
 
@@ -70,6 +73,12 @@ inline config::Fields fields(SplitConfig& c) {
       config::field("time_column", c.time_column,
                     "Column that test_from is about; windows of a series know theirs")
           .optional(),
+      config::field("train_ids", c.train_ids,
+                    "Rows to train on, in place of shares, by their number in the source, counted from 0; of "
+                    "cubes, the number of each measurement")
+          .within(0, 1e15),
+      config::field("test_ids", c.test_ids, "Rows to test with, given in the same way; empty: none")
+          .within(0, 1e15),
   };
 }
 
@@ -87,5 +96,9 @@ bool takes_given_rows(const Table& table, const SplitConfig& config);
 // are the latest, the first those before them but for what is purged (time_order.h). Where the source gave
 // rows to test with, they are the second part and all others the first; refuses ratios and groups then.
 SplitRows split_rows(const Table& table, const SplitConfig& config);
+
+// Rows with these numbers in the source, counted from 0, as the second part; all others as the first. An
+// error names `setting` if there is no such row.
+SplitRows rows_apart(const Table& table, const std::vector<std::int64_t>& ids, const char* setting);
 
 }  // namespace stoker

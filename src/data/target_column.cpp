@@ -56,7 +56,7 @@ TextValues complete_texts(const Table& table, const std::string& column) {
   const auto missing = std::find(texts.missing.begin(), texts.missing.end(), 1);
   if (missing != texts.missing.end()) {
     refuse_missing_targets(column, static_cast<std::size_t>(std::ranges::count(texts.missing, 1)),
-                           table.rows(), table.row_number(missing - texts.missing.begin()));
+                           table.rows(), row_number_in(table, missing - texts.missing.begin(), column));
   }
   return texts;
 }
@@ -68,13 +68,13 @@ struct NumbersInText {
   std::string first_other;
   std::int64_t row_of_first_other = 0;
 
-  void count(const Table& table, const TextValues& texts) {
+  void count(const Table& table, const std::string& column, const TextValues& texts) {
     for (std::size_t row = 0; row < texts.values.size(); ++row) {
       if (number_in(texts.values[row])) {
         ++numbers;
       } else if (others++ == 0) {
         first_other = shortened(texts.values[row]);
-        row_of_first_other = table.row_number(static_cast<std::int64_t>(row));
+        row_of_first_other = row_number_in(table, static_cast<std::int64_t>(row), column);
       }
     }
   }
@@ -265,7 +265,7 @@ LearntTarget learn_target(const Table& training, const PreparationConfig& config
   if (kind == ColumnKind::text) {
     const TextValues texts = complete_texts(training, column);
     NumbersInText found;
-    found.count(training, texts);
+    found.count(training, column, texts);
     refuse_slips(found, column, config.task);
     if (config.task == TaskChoice::regression) {
       refuse_setting(
@@ -302,7 +302,7 @@ std::vector<double> numbers_of_part(const Table& table, const std::string& colum
   std::vector<double> numbers = read_numbers(*values);
   const auto wrong = std::find_if(numbers.begin(), numbers.end(), [](double x) { return !std::isfinite(x); });
   if (wrong != numbers.end()) {
-    const std::int64_t row = table.row_number(wrong - numbers.begin());
+    const std::int64_t row = row_number_in(table, wrong - numbers.begin(), column);
     if (std::isnan(*wrong))
       refuse_missing_targets(
           column,
@@ -351,8 +351,8 @@ std::vector<std::int64_t> target_class_numbers(const Table& table, const std::st
     if (found == number_of.end()) {
       refuse_setting("target_column",
                      "target_column '{}': '{}' in row {} is not one of the {} classes of the training rows",
-                     column, shortened(texts.values[row]), table.row_number(static_cast<std::int64_t>(row)),
-                     classes.size());
+                     column, shortened(texts.values[row]),
+                     row_number_in(table, static_cast<std::int64_t>(row), column), classes.size());
     }
     numbers[row] = found->second;
   }
@@ -400,7 +400,7 @@ void refuse_unusable_targets(const Table& test, const Table& training, const Pre
   NumbersInText found;
   for (const Table* part : {&training, &test}) {
     if (kind_of(*target_values(*part, column)->type()) != ColumnKind::text) return;
-    found.count(*part, complete_texts(*part, column));
+    found.count(*part, column, complete_texts(*part, column));
   }
   refuse_slips(found, column, config.task);
 }

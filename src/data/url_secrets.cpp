@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/hidden_values.h"
 #include "base/text.h"
 
 namespace stoker {
@@ -37,11 +38,6 @@ Parts parts_of(const std::string& url) {
   return parts;
 }
 
-// Nothing but a variable; what stands beside one may be half of a secret.
-bool is_variable(std::string_view value) {
-  return value.starts_with("${") && value.find('}') == value.size() - 1;
-}
-
 // The address with each value of its query as `replaced` gives it, by the key. What holds a variable already,
 // or nothing, stays.
 std::string with_values(const std::string& url,
@@ -55,7 +51,7 @@ std::string with_values(const std::string& url,
     const std::size_t equals = pair.find('=');
     const bool has_key = equals != std::string::npos;
     const std::string_view value = std::string_view(pair).substr(has_key ? equals + 1 : 0);
-    if (value.empty() || is_variable(value)) continue;
+    if (value.empty() || is_variable_alone(value)) continue;
     const std::string key = has_key ? pair.substr(0, equals) : "";
     pair = (has_key ? key + "=" : "") + replaced(key);
   }
@@ -99,6 +95,7 @@ std::string value_in_url(const std::string& name, const std::string& url) {
         shown_url(url), name);
   }
   const std::string text(value);
+  hide_value(name, text);
   if (!std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f'; }))
     refuse("the environment variable {} holds characters that an address must write as %XX", name);
   return text;
@@ -111,16 +108,22 @@ std::string value_in_uri(const std::string& name, const std::string& called) {
         "{} needs the environment variable {}, which is not set; set it to the address of the database, "
         "or to the part of it that it stands for",
         called, name);
+  hide_value(name, value);
   return value;
 }
 
 // What stands between `begin` and the next blank or `&` is a secret, unless it is a variable.
 bool is_told(std::string_view text, std::size_t begin) {
   const std::string_view value = text.substr(begin, text.find_first_of(" &", begin) - begin);
-  return !value.empty() && !is_variable(value);
+  return !value.empty() && !is_variable_alone(value);
 }
 
 }  // namespace
+
+// What stands beside a variable may be half of a secret.
+bool is_variable_alone(std::string_view address) {
+  return address.starts_with("${") && address.find('}') == address.size() - 1;
+}
 
 bool has_credentials(const std::string& url) {
   return parts_of(url).authority.find('@') != std::string::npos;
@@ -155,7 +158,7 @@ bool has_password(const std::string& uri) {
   const std::size_t colon = parts.authority.find(':');
   if (!parts.scheme.empty() && at != std::string::npos && colon < at) {
     const std::string_view password = std::string_view(parts.authority).substr(colon + 1, at - colon - 1);
-    if (!password.empty() && !is_variable(password)) return true;
+    if (!password.empty() && !is_variable_alone(password)) return true;
   }
   for (std::size_t found = uri.find("password"); found != std::string::npos;
        found = uri.find("password", found + 1)) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace stoker {
 
@@ -24,6 +25,9 @@ bool has_credentials(const std::string& url);
 // The address of a database, with the values of its variables. Refuses one that is not set; `called` is what
 // the address was given as.
 std::string expanded_uri(const std::string& uri, const std::string& called = "uri");
+
+// Whether it is nothing but one ${NAME}.
+bool is_variable_alone(std::string_view address);
 
 // Whether the address of a database, or its keywords and values, have a password that stands there as it is.
 bool has_password(const std::string& uri);

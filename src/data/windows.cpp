@@ -198,6 +198,32 @@ bool has_windows(const Table& table) {
   return table.windows && table.windows->are_places();
 }
 
+namespace {
+
+// How far the value of a column lies after the last moment of its window; before it, a negative number.
+std::int64_t moments_after_end(const WindowsConfig& config, const std::string& column) {
+  const std::vector<std::string> answers = answer_columns(config);
+  const auto answer = std::ranges::find(answers, column);
+  if (answer != answers.end())
+    return config.answer == Answer::path ? answer - answers.begin() + 1 : config.moments_needed_ahead();
+  const std::string feature = feature_of_lag(config, column);
+  for (std::int64_t back = 0; back < config.length; ++back)
+    if (lag_column(feature, back) == column) return -back;
+  return 0;
+}
+
+}  // namespace
+
+std::int64_t row_number_in(const Table& table, std::int64_t row, const std::string& column) {
+  // Windows that an earlier version cached do not know where they come from.
+  if (!table.windows || table.windows->starts.empty()) return table.row_number(row);
+  const Windows& windows = *table.windows;
+  const std::int64_t moment =
+      start_of(table, row) + windows.config.length - 1 + moments_after_end(windows.config, column);
+  const auto& rows = windows.are_places() ? windows.series.source_rows : windows.moment_rows;
+  return (rows ? rows->at(static_cast<std::size_t>(moment)) : moment) + 1;
+}
+
 std::int64_t start_of(const Table& table, std::int64_t row) {
   const std::int64_t place = table.source_rows ? (*table.source_rows)[static_cast<std::size_t>(row)] : row;
   return table.windows->starts.at(static_cast<std::size_t>(place));
@@ -248,11 +274,12 @@ Table frame_series(const Table& table, const WindowsConfig& config, FramedRows r
   auto windows = std::make_shared<Windows>();
   windows->config = config;
   windows->config.feature_columns = features;  // a forecast is to read the same
+  for (const std::int64_t last : last_moments)
+    windows->starts.push_back(static_cast<std::int32_t>(last - config.length + 1));
   if (windows->are_places()) {
     windows->series = with_columns_named(sorted, features);
-    for (const std::int64_t last : last_moments)
-      windows->starts.push_back(static_cast<std::int32_t>(last - config.length + 1));
   } else {
+    windows->moment_rows = sorted.source_rows;
     add_lags(sorted, features, config, last_moments, columns);
   }
   Table framed = table_with(columns, static_cast<std::int64_t>(last_moments.size()));

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,11 @@ namespace stoker {
 // How the rows of a table were made of series, and for windows what they are made of.
 struct Windows {
   WindowsConfig config;
-  Table series = {};                       // its moments, with the columns to predict from
-  NumberRuns<std::int32_t> starts = {};    // of each row (by Table::source_rows), a row of the series
+  Table series = {};                     // its moments, with the columns to predict from
+  NumberRuns<std::int32_t> starts = {};  // of each row (by Table::source_rows), a row of the series
+  // Layout columns: the row of each moment in what was read, from 0; null: the moments are all its rows in
+  // order.
+  std::shared_ptr<const NumberRuns<std::int64_t>> moment_rows = {};
   std::filesystem::path series_file = {};  // that the cache keeps it in, if any
 
   // Else each row has its moments as columns of its own.
@@ -29,6 +33,9 @@ struct Windows {
 
 // Whether its rows are windows, for a model that reads these.
 bool has_windows(const Table& table);
+// The row in what was read, from 1, that holds a value of this column in this row. Windows of a series take
+// each value from another row; for other tables it is the row itself.
+std::int64_t row_number_in(const Table& table, std::int64_t row, const std::string& column);
 // The moment of the series that a row of such a table begins with.
 std::int64_t start_of(const Table& table, std::int64_t row);
 

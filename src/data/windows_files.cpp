@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <string>
 #include <system_error>
 
@@ -23,6 +24,7 @@ constexpr const char* windows_key = "stoker.windows";  // in the metadata: their
 constexpr const char* first_key = "first_tick";
 constexpr const char* last_key = "last_tick";
 constexpr const char* start_key = "start";
+constexpr const char* moment_row_key = "row";
 
 using Ticks = std::vector<std::int32_t>;
 
@@ -31,6 +33,9 @@ std::filesystem::path file_beside(const std::filesystem::path& path, const char*
 }
 std::filesystem::path series_file(const std::filesystem::path& path) {
   return file_beside(path, "series");
+}
+std::filesystem::path moments_file(const std::filesystem::path& path) {
+  return file_beside(path, "moments");
 }
 std::filesystem::path places_file(const std::filesystem::path& path) {
   return file_beside(path, "places");
@@ -50,8 +55,25 @@ Table places_of(const Table& table) {
   };
   add(first_key, [&](std::int64_t row) { return span_of(table, row).first; });
   add(last_key, [&](std::int64_t row) { return span_of(table, row).last; });
-  if (has_windows(table)) add(start_key, [&](std::int64_t row) { return start_of(table, row); });
+  if (!table.windows->starts.empty()) add(start_key, [&](std::int64_t row) { return start_of(table, row); });
   return {arrow::Table::Make(arrow::schema(fields), columns, table.rows())};
+}
+
+Table moments_of(const NumberRuns<std::int64_t>& rows) {
+  const auto numbers = std::make_shared<arrow::Int64Array>(static_cast<std::int64_t>(rows.size()),
+                                                           arrow::Buffer::FromVector(rows.laid_out()));
+  return {arrow::Table::Make(arrow::schema({arrow::field(moment_row_key, arrow::int64())}), {numbers})};
+}
+
+std::shared_ptr<const NumberRuns<std::int64_t>> moments_in_file(const std::filesystem::path& path) {
+  const Table table = read_arrow(path);
+  const auto column = table.has_column(moment_row_key) ? table.column(moment_row_key) : nullptr;
+  if (!column || column->null_count() > 0 || column->type()->id() != arrow::Type::INT64)
+    refuse("a table of windows is damaged: {} has no rows", path.filename().string());
+  auto rows = std::make_shared<NumberRuns<std::int64_t>>();
+  for (const auto& chunk : column->chunks())
+    for (const auto number : static_cast<const arrow::Int64Array&>(*chunk)) rows->push_back(*number);
+  return rows;
 }
 
 // By the rows of the source, as many as are known of.
@@ -117,6 +139,7 @@ void tell_of_windows(const Table& table, arrow::KeyValueMetadata& metadata) {
 void write_windows_beside(const Table& table, const std::filesystem::path& path) {
   if (!table.windows) return;
   write_arrow(places_of(table), places_file(path));
+  if (table.windows->moment_rows) write_arrow(moments_of(*table.windows->moment_rows), moments_file(path));
   if (!has_windows(table)) return;
   const Windows& windows = *table.windows;
   // Both parts of a split have the same series: one file is enough for them. Files of the cache are never
@@ -134,11 +157,15 @@ void take_windows(Table& table, const arrow::KeyValueMetadata& metadata, const s
   windows->config = config_from(or_fail(metadata.Get(windows_key), path.string()));
   const Table kept = open_arrow(places_file(path), 1);  // one column at a time
   const Places places(table);
+  // Earlier versions wrote none for layout columns.
+  if (windows->are_places() || kept.has_column(start_key))
+    windows->starts = places.numbers_in(kept, start_key);
   if (windows->are_places()) {
     windows->series = open_arrow(series_file(path), large_bytes);
     windows->series_file = series_file(path);
-    windows->starts = places.numbers_in(kept, start_key);
     refuse_places_outside(*windows);
+  } else if (std::filesystem::exists(moments_file(path))) {
+    windows->moment_rows = moments_in_file(moments_file(path));
   }
   auto order = std::make_shared<TimeOrder>();
   order->first = places.numbers_in(kept, first_key);

@@ -11,6 +11,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "database/postgres_library.h"
+#include "database/postgres_options.h"
+#include "database/role_rights.h"
 
 namespace stoker::database {
 namespace {
@@ -35,45 +37,14 @@ std::string in_one_line(std::string_view text) {
   return join(lines, "; ");
 }
 
-using Options = std::unique_ptr<ConnectionOption, void (*)(ConnectionOption*)>;
-
-// A password with / or @ in it ends where nobody meant it to, and its rest is taken for a host or a port,
-// which libpq would show.
-bool is_cut_by_password(const ConnectionOption* options) {
-  for (const ConnectionOption* option = options; option->keyword != nullptr; ++option) {
-    if (option->value == nullptr) continue;
-    const std::string_view keyword = option->keyword;
-    const std::string_view value = option->value;
-    if (keyword == "host" && value.find('@') != std::string_view::npos) return true;
-    if (keyword == "port" && value.find_first_not_of("0123456789,") != std::string_view::npos) return true;
-  }
-  return false;
-}
-
 constexpr const char* name_of_setting = "uri";
-
-// Refuses what is no address, in words of our own: those of libpq repeat it. `called` is what it was given
-// as.
-Options options_in(const std::string& address, const std::string& called) {
-  char* error = nullptr;
-  Options options(pq().parse(address.c_str(), &error), pq().free_options);
-  const bool is_address = options != nullptr && !is_cut_by_password(options.get());
-  if (!is_address) {
-    if (options == nullptr) pq().free_memory(error);
-    refuse(
-        "{} is not an address of PostgreSQL; write postgres://USER:PASSWORD@HOST:PORT/DATABASE, with %XX for "
-        "characters such as / @ : in the password",
-        called);
-  }
-  return options;
-}
 
 // What must not be shown of an address.
 std::vector<std::string> secrets_in(const std::string& address, const std::string& called) {
   std::vector<std::string> secrets;
   if (const char* password = std::getenv("PGPASSWORD")) secrets.emplace_back(password);
   if (address.empty()) return secrets;
-  const Options options = options_in(address, called);
+  const PostgresOptions options = postgres_options(address, called);
   for (const ConnectionOption* option = options.get(); option->keyword != nullptr; ++option) {
     const std::string_view keyword = option->keyword;
     const bool is_secret = keyword.find("password") != std::string_view::npos;
@@ -102,7 +73,7 @@ std::string postgres_place(const std::string& address) {
   static const std::array<std::string_view, 7> telling{"service", "host", "hostaddr", "port",
                                                        "dbname",  "user", "options"};
   std::string place;
-  const Options options = options_in(address, name_of_setting);
+  const PostgresOptions options = postgres_options(address, name_of_setting);
   for (const ConnectionOption* option = options.get(); option->keyword != nullptr; ++option) {
     if (std::ranges::find(telling, std::string_view(option->keyword)) == telling.end()) continue;
     const char* own = option->environment == nullptr ? nullptr : std::getenv(option->environment);
@@ -124,6 +95,7 @@ PostgresConnection::PostgresConnection(const std::string& address, const std::st
     : stop_(stop), secrets_(secrets_in(address, name_of_setting)) {
   connect(address, "PostgreSQL");
   rows_of("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+  if (reads_with_plain_roles_only()) refuse_privileged_role(*this);
   // A snapshot has digits, letters and dashes alone; it is quoted all the same.
   if (!snapshot.empty()) {
     if (snapshot.find('\'') != std::string::npos)

@@ -12,21 +12,20 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "device/control_groups.h"
 #include "device/cuda.h"
+#include "device/host_memory.h"
 
 namespace stoker {
 namespace {
 
-// A value of /proc/meminfo, in bytes.
-std::uint64_t memory_line(std::string_view key) {
-  std::ifstream file("/proc/meminfo");
-  std::string name;
-  std::uint64_t kilobytes = 0;
-  for (std::string unit; file >> name >> kilobytes;) {
-    if (std::string_view(name).starts_with(key)) return kilobytes * 1024;
-    std::getline(file, unit);
-  }
-  return 0;
+// Whole cores that control groups leave; 0: they set no quota. Read once: it is asked for in loops.
+int cores_of_quota() {
+  static const int cores = [] {
+    const auto quota = cpu_quota_of_control_groups();
+    return quota ? std::max(1, static_cast<int>(*quota)) : 0;
+  }();
+  return cores;
 }
 
 // The most memory that this program had, as the kernel tells it; 0: it does not.
@@ -41,8 +40,9 @@ std::uint64_t peak_in_status() {
 DeviceInfo cpu_info() {
   DeviceInfo info;
   info.model = cpu_model();
-  info.total_bytes = memory_bytes();
-  info.free_bytes = available_memory_bytes();
+  const MemoryOfHost memory = memory_of_host();
+  info.total_bytes = memory.total;
+  info.free_bytes = memory.available;
   info.compute_units = cpu_cores();
   return info;
 }
@@ -110,20 +110,22 @@ std::string cpu_model() {
 
 int cpu_cores() {
   cpu_set_t allowed;
-  const bool is_told = sched_getaffinity(0, sizeof allowed, &allowed) == 0;
-  const int cores = is_told ? CPU_COUNT(&allowed) : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
-  // A share of them, where several programs run side by side by agreement. What is no number is no limit.
+  const bool is_known = sched_getaffinity(0, sizeof allowed, &allowed) == 0;
+  long cores = is_known ? CPU_COUNT(&allowed) : sysconf(_SC_NPROCESSORS_ONLN);
+  if (const int quota = cores_of_quota(); quota > 0) cores = std::min<long>(cores, quota);
+  // A share of them, if several programs divide the machine. Text that is not a number sets no limit.
   const char* text = std::getenv("STOKER_THREADS");
-  const long share = text == nullptr ? 0 : std::strtol(text, nullptr, 10);
-  return share > 0 ? static_cast<int>(std::min<long>(cores, share)) : cores;
+  if (const long share = text == nullptr ? 0 : std::strtol(text, nullptr, 10); share > 0)
+    cores = std::min(cores, share);
+  return static_cast<int>(cores);
 }
 
 std::uint64_t memory_bytes() {
-  return memory_line("MemTotal");
+  return memory_of_host().total;
 }
 
 std::uint64_t available_memory_bytes() {
-  return memory_line("MemAvailable");
+  return memory_of_host().available;
 }
 
 std::uint64_t peak_memory_bytes() {

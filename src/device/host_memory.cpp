@@ -1,7 +1,6 @@
 #include "device/host_memory.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <fstream>
@@ -9,12 +8,14 @@
 #include <string>
 #include <string_view>
 
+#include <sys/resource.h>
+
 #include "base/error.h"
 
 namespace stoker {
 namespace {
 
-namespace fs = std::filesystem;
+constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
 
 std::optional<std::uint64_t> number_of(std::string_view text) {
   std::uint64_t value = 0;
@@ -23,63 +24,36 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
   return value;
 }
 
-// The only word of a file; "max" and what cannot be read are no number.
-std::optional<std::uint64_t> number_in(const fs::path& file) {
+// A line "name: number kB" of a file of /proc, in bytes; 0 if there is none.
+std::uint64_t kilobytes_named(const char* file, std::string_view name) {
   std::ifstream input(file);
-  std::string word;
-  input >> word;
-  return number_of(word);
-}
-
-// Of a file whose lines are a name and a number.
-std::uint64_t number_named(const fs::path& file, std::string_view name) {
-  std::ifstream input(file);
-  std::uint64_t value = 0;
   for (std::string line; std::getline(input, line);) {
-    const std::size_t space = line.find_first_of(" \t");
-    if (space == std::string::npos || std::string_view(line).substr(0, space) != name) continue;
-    const std::size_t digits = line.find_first_not_of(" \t", space);
+    if (!line.starts_with(name)) continue;
+    const std::size_t digits = line.find_first_not_of(" \t", name.size());
     if (digits == std::string::npos) return 0;
-    std::from_chars(line.data() + digits, line.data() + line.size(), value);
-    return value;
+    return 1024 * std::strtoull(line.c_str() + digits, nullptr, 10);
   }
   return 0;
 }
 
-// Names of the files of a version.
-struct GroupFiles {
-  const char* limit;
-  const char* use;
-  std::array<const char*, 2> files_kept;  // pages of files, which the system lets go of where it must
-};
-constexpr GroupFiles version_1{
-    "memory.limit_in_bytes", "memory.usage_in_bytes", {"total_inactive_file", "total_active_file"}};
-constexpr GroupFiles version_2{"memory.max", "memory.current", {"inactive_file", "active_file"}};
-
-std::optional<std::uint64_t> room_in(const fs::path& group, const GroupFiles& names) {
-  const auto limit = number_in(group / names.limit);
-  // Version 1 has a number near the largest for no limit.
-  if (!limit || *limit > (std::uint64_t{1} << 60U)) return std::nullopt;
-  std::uint64_t use = number_in(group / names.use).value_or(0);
-  for (const char* kept : names.files_kept) use -= std::min(use, number_named(group / "memory.stat", kept));
-  return *limit - std::min(*limit, use);
+std::uint64_t soft_limit(decltype(RLIMIT_DATA) resource) {
+  rlimit limit{};
+  const bool is_known = ::getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  return is_known ? limit.rlim_cur : unlimited;
 }
 
-void take_smaller(std::optional<std::uint64_t>& least, const std::optional<std::uint64_t>& other) {
-  if (other && (!least || *other < *least)) least = other;
+std::uint64_t left_of(std::uint64_t limit, std::uint64_t used) {
+  return limit - std::min(limit, used);
 }
 
-// From the group of the process up to the root. In a container the tree may begin at the group itself, so
-// that the name it has outside is not to be found.
-std::optional<std::uint64_t> room_up_from(const fs::path& root, const fs::path& name,
-                                          const GroupFiles& names) {
-  std::optional<std::uint64_t> least = room_in(root, names);
-  fs::path way = root;
-  for (const fs::path& part : name.relative_path()) {
-    way /= part;
-    take_smaller(least, room_in(way, names));
-  }
-  return least;
+// The limit of RLIMIT_DATA before fail_allocations_beyond_control_groups() lowered it.
+const rlimit& original_data_limit() {
+  static const rlimit limit = [] {
+    rlimit found{RLIM_INFINITY, RLIM_INFINITY};
+    ::getrlimit(RLIMIT_DATA, &found);
+    return found;
+  }();
+  return limit;
 }
 
 }  // namespace
@@ -93,28 +67,46 @@ std::optional<std::uint64_t> bytes_in_environment(const char* variable) {
   return bytes;
 }
 
-std::optional<std::uint64_t> room_in_control_groups(const fs::path& process, const fs::path& tree) {
-  std::optional<std::uint64_t> least;
-  std::ifstream input(process);
-  for (std::string line; std::getline(input, line);) {  // number:controllers:name
-    const std::size_t first = line.find(':');
-    const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    const fs::path name = line.substr(second + 1);
-    if (controllers == ",,") take_smaller(least, room_up_from(tree, name, version_2));
-    if (controllers.find(",memory,") != std::string::npos)
-      take_smaller(least, room_up_from(tree / "memory", name, version_1));
-  }
-  return least;
+MemoryOfHost memory_of_host(const ControlGroups& groups) {
+  MemoryOfHost memory{kilobytes_named("/proc/meminfo", "MemTotal:"),
+                      kilobytes_named("/proc/meminfo", "MemAvailable:")};
+  const auto take_limit = [&](std::uint64_t limit, std::uint64_t room) {
+    memory.total = std::min(memory.total == 0 ? unlimited : memory.total, limit);
+    memory.available = std::min(memory.available == 0 ? unlimited : memory.available, room);
+  };
+  if (const auto of_groups = memory_of_control_groups(groups)) take_limit(of_groups->limit, of_groups->room);
+  if (const std::uint64_t addresses = soft_limit(RLIMIT_AS); addresses != unlimited)
+    take_limit(addresses, left_of(addresses, kilobytes_named("/proc/self/status", "VmSize:")));
+  if (const std::uint64_t data = original_data_limit().rlim_cur; data != RLIM_INFINITY)
+    take_limit(data, left_of(data, kilobytes_named("/proc/self/status", "VmData:")));
+  return memory;
 }
 
 std::uint64_t free_host_memory() {
-  constexpr std::uint64_t kibibyte = 1024;
-  const std::uint64_t available = number_named("/proc/meminfo", "MemAvailable:") * kibibyte;
-  const std::uint64_t of_groups = room_in_control_groups("/proc/self/cgroup", "/sys/fs/cgroup")
-                                      .value_or(std::numeric_limits<std::uint64_t>::max());
-  return available == 0 ? of_groups : std::min(available, of_groups);
+  return memory_of_host().available;
+}
+
+void fail_allocations_beyond_control_groups(int threads, const ControlGroups& groups) {
+  const rlimit& original = original_data_limit();
+  const auto of_groups = memory_of_control_groups(groups);
+  if (!of_groups) return;
+  // The kernel counts its page tables and buffers too.
+  const std::uint64_t room = left_of(of_groups->room, of_groups->limit / 32);
+  // The stack of a thread counts whole, although little of it is ever used.
+  rlimit stack{};
+  std::uint64_t stacks = 0;
+  if (::getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur != RLIM_INFINITY)
+    stacks = stack.rlim_cur * static_cast<std::uint64_t>(std::max(threads, 1));
+  const std::uint64_t most = kilobytes_named("/proc/self/status", "VmData:") + room + stacks;
+  // Never up again: another thread may have allocated memory that it has not touched yet, which VmData and
+  // the room both have.
+  const rlimit lowered{std::min<rlim_t>(soft_limit(RLIMIT_DATA), most), original.rlim_max};
+  ::setrlimit(RLIMIT_DATA, &lowered);
+}
+
+void restore_allocation_limit() {
+  const rlimit& original = original_data_limit();
+  ::setrlimit(RLIMIT_DATA, &original);
 }
 
 }  // namespace stoker

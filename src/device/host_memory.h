@@ -1,22 +1,31 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
+
+#include "device/control_groups.h"
 
 namespace stoker {
 
-// Bytes that the environment has a memory pass for, so that a large dataset can be tried out with a small
-// one; none where the variable is not set. Refuses what is no number of bytes.
+// A number of bytes in an environment variable, so that tests can try a large dataset with a small one; none
+// if the variable is not set. Throws if it is not a number of bytes.
 std::optional<std::uint64_t> bytes_in_environment(const char* variable);
 
-// What this process can still have of the host's memory: what the system has free or could free, and what its
-// control group leaves it. What the system keeps of files counts as free.
-std::uint64_t free_host_memory();
+// Memory that this process can use: the machine's, or less if control groups, `ulimit -v` or `ulimit -d`
+// limit it. Cached files count as available.
+struct MemoryOfHost {
+  std::uint64_t total = 0;
+  std::uint64_t available = 0;
+};
+MemoryOfHost memory_of_host(const ControlGroups& groups = {});
+std::uint64_t free_host_memory();  // MemoryOfHost::available
 
-// What control groups leave, of version 1 or 2 and at every level that has a limit; none where none has.
-// `process` is the file that says which groups these are, `tree` where they are mounted.
-std::optional<std::uint64_t> room_in_control_groups(const std::filesystem::path& process,
-                                                    const std::filesystem::path& tree);
+// The kernel kills a process that exceeds the memory limit of its control group, whereas an allocation beyond
+// RLIMIT_DATA fails, and the program can continue with smaller parts. This call lowers RLIMIT_DATA to what
+// the groups leave at the moment, plus the stacks of so many new threads. It never raises a limit, and has no
+// effect if no group has one.
+void fail_allocations_beyond_control_groups(int threads, const ControlGroups& groups = {});
+// Sets RLIMIT_DATA as it was before.
+void restore_allocation_limit();
 
 }  // namespace stoker

@@ -23,7 +23,7 @@ struct ExpertSettings {
   double temperature = 1;
   double router_noise = 0;
   double router_exploration = 0;
-  double load_balance = 0;
+  double load_balance = 0.01;
   double router_z = 0;
   ExpertLife life;
 };
@@ -60,7 +60,8 @@ inline config::Fields fields(ExpertSettings& c) {
           .within(0, 1),
       config::field(
           "load_balance", c.load_balance,
-          "mixture_of_experts: weight of the loss that keeps experts equally busy (1 at best); 0: none")
+          "mixture_of_experts: weight of the loss that keeps experts equally busy (1 at best); 0: none. "
+          "Documents of version 1 that do not set it have 0")
           .within(0, 1000),
       config::field("router_z", c.router_z,
                     "mixture_of_experts: weight of the loss that keeps the router's scores small; 0: none")

@@ -24,6 +24,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/landlock.h"
 #include "pipeline/process_memory.h"
 
 // Between this process and the program stands a guard: a fork of this process that executes nothing else.
@@ -73,6 +74,7 @@ struct Start {
   int channel;  // to whoever waits
   int output;
   int nothing;                   // /dev/null
+  int rules;                     // that keep it out of other processes; -1: the kernel has none
   std::array<int, 2> execution;  // a pipe that is closed when the program runs
   pid_t parent;
 };
@@ -114,6 +116,7 @@ void keep_descriptors_from_it() {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != guard) _exit(127);
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  if (start.rules >= 0) join_rules(start.rules);
   go_first_without_memory();
   hold_to(RLIMIT_CORE, 0);
   hold_to(RLIMIT_FSIZE, start.disk_bytes);
@@ -304,6 +307,7 @@ class Watch {
     Descriptor their_output(output[1]);
     fcntl(output_->number(), F_SETFL, O_NONBLOCK);
     const Descriptor nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
+    const Descriptor rules(rules_of_own_processes());
     std::array<int, 2> execution{};
     if (pipe2(execution.data(), O_CLOEXEC) != 0) fail_to_start(errno);
     const Descriptor execution_begin(execution[0]);
@@ -316,6 +320,7 @@ class Watch {
                       theirs.number(),
                       their_output.number(),
                       nothing.number(),
+                      rules.number(),
                       execution,
                       getpid()};
     // No handler of this process is to run in the guard.

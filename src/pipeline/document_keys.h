@@ -8,7 +8,9 @@
 // The keys of a document and of a card, declared like any other setting.
 namespace stoker {
 
-constexpr std::int64_t document_version = 1;
+// Version 2 balances the router of a mixture of experts by default.
+constexpr std::int64_t document_version = 2;
+constexpr std::int64_t oldest_document_version = 1;
 constexpr std::size_t most_cards = 1000;
 
 struct DocumentKeys {
@@ -21,7 +23,10 @@ struct DocumentKeys {
 
 inline config::Fields fields(DocumentKeys& c) {
   return {
-      config::field("version", c.version, "Version of the document format: 1").required(),
+      config::field("version", c.version,
+                    "Version of the document format: 2. In version 1, load_balance is 0 unless set; all else "
+                    "is the same")
+          .required(),
       config::field("name", c.name, "Name of the pipeline and of its runs; the file's name if not set")
           .optional(),
       config::field("cards", c.cards, "The cards, by id").required(),

@@ -8,6 +8,7 @@
 #include "config/quote.h"
 #include "data/standard_input.h"
 #include "data/url_secrets.h"
+#include "model/expert_shape.h"
 #include "pipeline/card.h"
 #include "pipeline/combined_models.h"
 #include "pipeline/document.h"
@@ -36,6 +37,14 @@ bool is_valid_id(const std::string& id) {
   };
   return !id.empty() && id.size() <= longest_id && is_letter_or_digit(id.front()) &&
          std::all_of(id.begin(), id.end(), [&](char c) { return is_letter_or_digit(c) || c == '-'; });
+}
+
+// A document keeps the defaults of its version, so that it trains the same model again.
+void set_defaults_of_version_1(Value& settings) {
+  const Value* type = settings.find("model_type");
+  const auto* name = type == nullptr ? nullptr : type->get_if<std::string>();
+  if (name == nullptr || *name != experts_family || settings.find("load_balance") != nullptr) return;
+  settings.set("load_balance", Value(0.0, type->line()));
 }
 
 class DocumentReader {
@@ -76,9 +85,12 @@ class DocumentReader {
   void check_version(const Value& document) {
     const Value* version = document.find("version");
     const auto* number = version == nullptr ? nullptr : version->get_if<std::int64_t>();
-    if (number == nullptr || *number == document_version) return;
+    if (number == nullptr) return;
+    version_ = *number;
+    if (version_ >= oldest_document_version && version_ <= document_version) return;
     diagnostics_.add(version->line(), "version",
-                     fmt::format("{} is unknown; this program reads version {}", *number, document_version));
+                     fmt::format("{} is unknown; this program reads the versions {} to {}", version_,
+                                 oldest_document_version, document_version));
   }
 
   std::vector<Card> read_cards(const Value& map) {
@@ -109,6 +121,7 @@ class DocumentReader {
     if (card.kind != nullptr) {
       Value settings = keys.config;
       if (settings.is_null()) settings = Value(Value::Map{}, entry.line);
+      if (version_ == 1) set_defaults_of_version_1(settings);
       card.config = card.kind->check(settings, path + ".config", diagnostics_);
     } else if (!keys.type.empty()) {
       report_unknown_type(keys.type, entry.value.find("type")->line(), path + ".type");
@@ -222,6 +235,7 @@ class DocumentReader {
     });
   }
 
+  std::int64_t version_ = document_version;
   const CardTypes& types_;
   Diagnostics& diagnostics_;
 };

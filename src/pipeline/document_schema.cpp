@@ -94,7 +94,7 @@ json document_schema(const CardTypes& types) {
   DocumentKeys keys;
   json schema = config::json_schema(fields(keys));
   schema["title"] = "Stoker pipeline";
-  schema["properties"]["version"] = {{"const", document_version},
+  schema["properties"]["version"] = {{"enum", {oldest_document_version, document_version}},
                                      {"description", "Version of the document format"}};
   schema["properties"]["sweep"] = sweep_schema();
   schema["$defs"]["search"] = search_schema();

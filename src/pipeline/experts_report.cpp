@@ -102,4 +102,20 @@ ExpertsRecord experts_of(const FitResult& result) {
   return record;
 }
 
+ExpertUse expert_use_of(const FitResult& result, std::vector<std::int64_t> rows, std::int64_t measured_rows) {
+  const ExpertsRecord record = experts_of(result);
+  ExpertUse use;
+  use.rows = std::move(rows);
+  use.measured_rows = measured_rows;
+  const std::int64_t saved_step =
+      result.best_epoch < 0 ? result.steps : (result.best_epoch + 1) * record.steps_per_epoch;
+  use.saved_epoch = record.epoch_of(std::min(saved_step, result.steps));
+  for (const ExpertsRecord::Event& each : record.events) {
+    if (each.kind == "slept") continue;
+    if (++use.changes == 1) use.first_change_epoch = record.epoch_of(each.step);
+    if (each.step > saved_step) ++use.changes_after_saved;
+  }
+  return use;
+}
+
 }  // namespace stoker

@@ -47,7 +47,8 @@ void keep_dropped_rows(const Card& card, const Outputs& outputs, RunFolder& fold
     received += std::get<Table>(outputs.get(connection.card, connection.output)).rows();
   std::int64_t passed_on = 0;
   for (const Output& output : card.kind->outputs)
-    if (output.type == PortType::table) passed_on += std::get<Table>(outputs.get(card.id, output.name)).rows();
+    if (output.type == PortType::table)
+      passed_on += std::get<Table>(outputs.get(card.id, output.name)).rows();
   if (passed_on < received) folder.keep_dropped_rows({card.id, received - passed_on, received});
 }
 

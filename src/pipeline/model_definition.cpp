@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "model/sequence.h"
+#include "train/metric_stopping.h"
 
 namespace stoker {
 namespace {
@@ -112,6 +114,8 @@ ModelSpec read_trained(const Value& config, const std::string& path, Diagnostics
   spec.settings = config::write_fields(own.fields);
   if (family.check != nullptr) family.check(spec.settings, path, &config, diagnostics);
   check(spec.training, path, diagnostics, &config);
+  if (const std::string problem = problem_with_stopping_metric(spec.training, family); !problem.empty())
+    add_setting_error("early_stopping_metric", problem, path, &config, diagnostics);
   return spec;
 }
 

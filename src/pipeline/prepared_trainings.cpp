@@ -290,7 +290,7 @@ PreparedTraining PreparedTrainings::prepare(const Document& candidate, std::int6
                                      training.settings.preparation, notes_);
   const std::string identity = outputs_.identity_at(candidate, data);
   // As a member of an ensemble, a candidate has its fold's rows to be watched on.
-  training.keeps_best = is_ensemble || training.spec.training.validation_ratio > 0;
+  training.keeps_best = is_ensemble || training.spec.training.sets_rows_aside();
   if (!training.spec.is_solved())
     (is_ensemble ? refuse_contradictions : refuse_contradictions_of_one)(training.spec.training);
   const DecisionConfig decision = training.settings.fit.decision;

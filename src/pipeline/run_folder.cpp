@@ -8,6 +8,7 @@
 #include "base/csv_cell.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/hidden_values.h"
 #include "base/text.h"
 #include "base/unfinished_line.h"
 #include "base/without_sync.h"
@@ -219,7 +220,7 @@ void RunFolder::event(const char* name, const json& details) {
   fail_if_gone();
   nlohmann::ordered_json line{{"time", time_stamp_utc()}, {"event", name}};
   line.update(details);
-  events_->append_line(line.dump(-1, ' ', false, json::error_handler_t::replace));
+  events_->append_line(json_without_hidden_values(line.dump(-1, ' ', false, json::error_handler_t::replace)));
 }
 
 void RunFolder::save_record() {
@@ -251,7 +252,8 @@ void RunFolder::check_fingerprint(const Card& card, const std::string& fingerpri
   std::string& known = record_.fingerprints[card.id];
   if (!known.empty() && known != now && has_any_checkpoint(paths_.checkpoints()))
     refuse(
-        "the data has changed since the run began, so its checkpoints cannot be resumed; restore the data, or "
+        "the data has changed since the run began, so its checkpoints cannot be resumed; restore the data, "
+        "or "
         "start a new run");
   record_is_behind_ = record_is_behind_ || known != now;
   known = now;

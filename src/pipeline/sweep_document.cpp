@@ -101,7 +101,7 @@ void check_scoring(const SweepDocument& sweep) {
         "or random",
         sweep.file_name, spec->family);
   if (sweep.config.folds > 0) return;
-  if (spec && !solved && spec->training.validation_ratio > 0) return;
+  if (spec && !solved && spec->training.sets_rows_aside()) return;
   refuse(
       "{}: candidates are compared on rows that they are not trained on: set {}sweep.folds, for example to 5",
       sweep.file_name,

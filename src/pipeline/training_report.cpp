@@ -158,7 +158,8 @@ std::vector<RunRecord::Coefficient> real_coefficients_of(const json& report) {
   return coefficients;
 }
 
-json training_report(const FitResult& result, std::int64_t rows, const Evaluation& on_training_rows) {
+json training_report(const FitResult& result, std::int64_t rows, const Evaluation& on_training_rows,
+                     const std::optional<ExpertUse>& expert_use) {
   json report{{"model_type", result.model.type()},
               {"task", config::name_of(result.model.preparation.task())},
               {"target", result.model.preparation.target_column()},
@@ -187,6 +188,7 @@ json training_report(const FitResult& result, std::int64_t rows, const Evaluatio
   add_chosen(report, result.chosen);
   add_steps(report, result);
   if (!result.structure.empty()) report["experts"] = to_json(experts_of(result));
+  if (expert_use) report["expert_use"] = stoker::to_json(*expert_use);
   if (!result.stages.empty()) report["stages"] = stoker::to_json(result.stages);
   if (result.walk_forward) report["walk_forward"] = stoker::to_json(*result.walk_forward);
   return report;
@@ -219,6 +221,9 @@ RunRecord::Training training_line(const json& report, const std::string& card) {
   }
   if (report.contains("members")) line.members = report.at("members");
   line.stages = stages_from(RecordPart(report, [&] { return card; }));
+  if (report.contains("expert_use"))
+    line.experts =
+        expert_use_from(RecordPart(report.at("expert_use"), [&] { return card + ": expert_use"; }));
   if (report.contains("walk_forward"))
     line.walk_forward =
         walk_forward_from(RecordPart(report.at("walk_forward"), [&] { return card + ": walk_forward"; }));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,9 +14,9 @@
 // cache tells the same as the one that trained. Epochs count from 1 in it.
 namespace stoker {
 
-// `rows` were trained on; the evaluation may be of fewer.
-nlohmann::json training_report(const FitResult& result, std::int64_t rows,
-                               const Evaluation& on_training_rows);
+// `rows` were trained on; the evaluation may be of fewer. `expert_use` is that of a mixture of experts.
+nlohmann::json training_report(const FitResult& result, std::int64_t rows, const Evaluation& on_training_rows,
+                               const std::optional<ExpertUse>& expert_use = std::nullopt);
 
 // And back, for the run folder.
 RunRecord::Training training_line(const nlohmann::json& report, const std::string& card);

@@ -90,7 +90,7 @@ class TrainrunForm {
       return add_error(document_.line(), "data",
                        "which cubes are trained on is not said; add data: { path: CUBES, batch_size: 4 }");
     load_.set("source", Value("cubes", data->line()));
-    std::array<double, 3> ids{};
+    std::array<Value::List, 3> ids;
     for (const Entry& entry : *data->get_if<Value::Map>()) {
       const std::string path = "data." + entry.key;
       if (entry.key == "cu3s_file_path" || entry.key == "path")
@@ -98,7 +98,7 @@ class TrainrunForm {
       else if (entry.key == "batch_size")
         model_.set("batch_size", entry.value);
       else if (entry.key == "train_ids" || entry.key == "val_ids" || entry.key == "test_ids")
-        ids[entry.key == "train_ids" ? 0 : entry.key == "val_ids" ? 1 : 2] = count_of(entry.value, path);
+        ids[entry.key == "train_ids" ? 0 : entry.key == "val_ids" ? 1 : 2] = ids_in(entry.value, path);
       else if (entry.key == "splits" || entry.key == "num_workers" || entry.key == "pin_memory")
         note(entry.value, path, "means nothing here: cubes are read once, and divided by data_split");
       else
@@ -107,28 +107,25 @@ class TrainrunForm {
     divide(*data, ids);
   }
 
-  double count_of(const Value& value, const std::string& path) {
-    if (value.is_null()) return 0;
-    if (const auto* list = value.get_if<Value::List>()) return static_cast<double>(list->size());
+  Value::List ids_in(const Value& value, const std::string& path) {
+    if (value.is_null()) return {};
+    if (const auto* list = value.get_if<Value::List>()) return *list;
     add_error(value.line(), path, "must be a list of ids, found " + value.describe());
-    return 0;
+    return {};
   }
 
-  // Ids are those of the measurements in one file.
-  void divide(const Value& data, const std::array<double, 3>& ids) {
-    const double all = ids[0] + ids[1] + ids[2];
-    if (all == 0) return;
-    if (ids[0] == 0)
+  // Ids number the measurements of a session, which are the cubes in their order, from 0. The training card
+  // takes validation cubes out of those that the split leaves it.
+  void divide(const Value& data, const std::array<Value::List, 3>& ids) {
+    if (ids[0].empty() && ids[1].empty() && ids[2].empty()) return;
+    if (ids[0].empty())
       return note(data, "data", "train_ids are not named, so four of five cubes are trained on");
-    note(data, "data",
-         fmt::format(
-             "cubes are drawn in the proportions of the ids that are named ({:g} to train, {:g} to validate "
-             "and {:g} to test with), but not the ones with these ids",
-             ids[0], ids[1], ids[2]));
-    if (ids[1] > 0) model_.set("validation_ratio", Value(ids[1] / (ids[0] + ids[1]), data.line()));
-    split_.set("train_ratio", Value(1 - ids[2] / all, data.line()));
-    split_.set("test_ratio", Value(ids[2] / all, data.line()));
-    is_evaluated_ = ids[2] > 0;
+    Value::List trained_on = ids[0];
+    trained_on.insert(trained_on.end(), ids[1].begin(), ids[1].end());
+    if (!ids[1].empty()) model_.set("validation_ids", Value(ids[1], data.line()));
+    split_.set("train_ids", Value(std::move(trained_on), data.line()));
+    if (!ids[2].empty()) split_.set("test_ids", Value(ids[2], data.line()));
+    is_evaluated_ = !ids[2].empty();
     if (!is_evaluated_) note(data, "data.test_ids", "no cubes are held back, so nothing is evaluated");
   }
 

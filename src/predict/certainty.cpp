@@ -189,31 +189,4 @@ std::optional<double> error_of_difference(const MeasuredRows& one, const Measure
   return drawing.narrowing * deviation_of(differences);
 }
 
-Baseline baseline_of(const MeasuredRows& rows, std::span<const Metric> wanted) {
-  Baseline baseline;
-  const auto add = [&](const MeasuredRows& without_features) {
-    for (const Metric& each : wanted)
-      if (each.needs != MetricNeeds::ranked_classes)
-        baseline.metrics.emplace_back(each.name, each.compute(without_features));
-  };
-  if (rows.classes == nullptr) {
-    baseline.predicts = "the mean";
-    const double sum = std::accumulate(rows.actual.begin(), rows.actual.end(), 0.0);
-    const std::vector<double> means(rows.actual.size(), sum / static_cast<double>(rows.actual.size()));
-    add(measured_numbers(rows.actual, means));
-    return baseline;
-  }
-  baseline.predicts = "the most frequent class";
-  const std::vector<std::int64_t>& counts = rows.classes->counts.actual;
-  const auto all = static_cast<double>(rows.classes->actual.size());
-  ScoredRows scored;
-  scored.predicted.assign(rows.classes->actual.size(),
-                          std::max_element(counts.begin(), counts.end()) - counts.begin());
-  for (const std::int64_t own : rows.classes->actual)
-    scored.of_actual.push_back(static_cast<double>(counts[static_cast<std::size_t>(own)]) / all);
-  const ClassRows constant = class_rows(rows.classes->actual, counts.size(), std::move(scored), {});
-  add({{}, {}, &constant});
-  return baseline;
-}
-
 }  // namespace stoker

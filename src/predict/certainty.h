@@ -7,7 +7,7 @@
 #include "predict/evaluation.h"
 #include "predict/metrics.h"
 
-// What a metric is worth: how far it might lie elsewhere on other rows, and what it is without a model.
+// What a metric is worth: how far it might lie elsewhere on other rows.
 namespace stoker {
 
 // By the percentile bootstrap: the rows are drawn anew with replacement, 200 times, always the same draws. Of
@@ -26,9 +26,5 @@ std::vector<MetricInterval> intervals_of(const MeasuredRows& rows, std::span<con
 // to each other have something in common. Numbers alone; none where it is not a number.
 std::optional<double> error_of_difference(const MeasuredRows& one, const MeasuredRows& other,
                                           const Metric& metric, std::size_t alike = 1);
-
-// The mean of these rows for each of them, or their most frequent class with the shares of all classes as
-// probabilities. Rankings are left out: without features there is nothing to rank by.
-Baseline baseline_of(const MeasuredRows& rows, std::span<const Metric> wanted);
 
 }  // namespace stoker

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/nan_sign.h"
 #include "base/text.h"
 #include "data/column_values.h"
 #include "data/cube_faults.h"
@@ -21,6 +22,7 @@
 #include "model/family.h"
 #include "model/nodes/node_network.h"
 #include "predict/cubes_to_measure.h"
+#include "predict/pixel_skill.h"
 
 namespace stoker {
 namespace {
@@ -189,7 +191,8 @@ class MetricInputs {
     for (const auto& [name, value] : values) {
       if (value.size() != 1) continue;
       const double number = static_cast<double>(value.as<float>()[0]);
-      evaluation.metrics.emplace_back(evaluation.metric(name) ? node + "." + name : name, number);
+      evaluation.metrics.emplace_back(evaluation.metric(name) ? node + "." + name : name,
+                                      without_nan_sign(number));
     }
   }
 
@@ -281,6 +284,7 @@ class CubeMeasure {
   }
 
   const std::vector<MeasuredCube>& measured() const { return cubes_; }
+  const std::vector<MeasuredCube>& measured_pixels() const { return counted_; }  // without those left out
   bool has_masks() const { return has_masks_; }
   const Array& scores() const { return scores_; }  // of all, once they were told
   const Array& targets() const { return targets_; }
@@ -443,6 +447,7 @@ Evaluation evaluate_cubes(const Model& model, const Table& table, CubeFindings* 
   evaluation.rows = table.rows();
   evaluation.cubes_measured = which_cubes(table);
   measure.tell(evaluation);
+  if (measure.has_masks()) add_pixel_baseline(measure.measured_pixels(), evaluation);
   if (findings == nullptr) return evaluation;
   findings->cubes = table.rows();
   findings->shown = cubes_to_show(table, measure.measured());

@@ -8,15 +8,16 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/nan_sign.h"
 #include "base/text.h"
 #include "data/column_values.h"
-#include "data/last_value.h"
 #include "data/set_columns.h"
 #include "data/target_column.h"
 #include "data/windows.h"
 #include "predict/calibration.h"
 #include "predict/certainty.h"
 #include "predict/cube_scores.h"
+#include "predict/naive_predictions.h"
 #include "predict/positions.h"
 #include "predict/predictions.h"
 
@@ -81,7 +82,8 @@ std::optional<std::pair<Severity, std::string>> ranking_problem(const ClassRows&
 
 void measure(const MeasuredRows& rows, std::span<const Metric> wanted, Evaluation& evaluation) {
   for (const Metric& metric : wanted)
-    if (metric.is_for(evaluation.task)) evaluation.metrics.emplace_back(metric.name, metric.compute(rows));
+    if (metric.is_for(evaluation.task))
+      evaluation.metrics.emplace_back(metric.name, without_nan_sign(metric.compute(rows)));
 }
 
 // All but the rankings that cannot be computed.
@@ -117,47 +119,14 @@ void add_certainty(const MeasuredRows& rows, std::span<const Metric> possible, c
     if (each.is_for(evaluation.task)) of_task.push_back(each);
   evaluation.rows_alike = static_cast<std::int64_t>(drawn.rows);
   evaluation.intervals = intervals_of(rows, of_task, drawn);
-  evaluation.baseline = baseline_of(rows, of_task);
 }
 
 using NamedNumbers = std::vector<std::pair<std::string, double>>;
 
-// Without a model all rows rank alike, which is one half. A ranking that knows nothing is above that as often
-// as below: what counts is the low end of where it may lie.
-bool ranks_better(const Evaluation& evaluation) {
-  constexpr double of_equal_ranks = 0.5;
-  for (const auto& [name, value] : evaluation.metrics) {
-    const Metric* metric = find_metric(name);
-    if (metric == nullptr || metric->needs != MetricNeeds::ranked_classes) continue;
-    const MetricInterval* interval = evaluation.interval(name);
-    if ((interval == nullptr ? value : interval->low) > of_equal_ranks) return true;
-  }
-  return false;
-}
-
-// Whether the model is better by one metric at least, for each may favour another kind of mistake.
-bool is_better(const Evaluation& evaluation) {
-  for (const auto& [name, plain] : evaluation.baseline->metrics) {
-    const Metric* metric = find_metric(name);
-    const std::optional<double> own = evaluation.metric(name);
-    if (metric == nullptr || !own) continue;
-    if (metric->higher_is_better ? *own > plain : *own < plain) return true;
-  }
-  return ranks_better(evaluation);
-}
-
-// By every metric a prediction that takes no model is as good: then the model is of no use, however fine its
-// figures look by themselves.
 void warn_of_no_gain(const Evaluation& evaluation, const Notes& notes) {
-  if (!evaluation.baseline || evaluation.baseline->metrics.empty()) return;
-  if (is_better(evaluation)) return;
-  const NamedNumbers& plain = evaluation.baseline->metrics;
-  const std::string& name = plain.front().first;
-  notes(Severity::warning,
-        fmt::format("the model is of no use on these rows: by every metric, to predict {} is as good or "
-                    "better ({} {:.4g} against {:.4g})",
-                    evaluation.baseline->predicts, name, plain.front().second,
-                    evaluation.metric(name).value_or(missing_number)));
+  if (evaluation.verdict && !evaluation.verdict->is_better)
+    notes(Severity::warning,
+          fmt::format("the model for '{}' is {}", evaluation.target, text_of(*evaluation.verdict)));
 }
 
 // A model that takes every row for the common class is right most of the time and of no use.
@@ -226,6 +195,10 @@ void evaluate_classes(const Model& model, const Table& table, const Notes& notes
   evaluation.charts.emplace_back(class_scores(rows, names));
   if (!judged) return;
   add_certainty({{}, {}, &rows}, possible, drawn_at_once(table, 1), evaluation);
+  const std::vector<NaivePrediction> naive = naive_classes(model.preparation, actual.numbers, names.size());
+  for (const NaivePrediction& each : naive)
+    evaluation.baselines.push_back(baseline_of_classes(each, actual.numbers, names.size(), possible));
+  evaluation.verdict = verdict_on_classes(rows, naive, dependence_of(table));
   if (rows.scored.all_numbers) evaluation.charts.emplace_back(calibration_of(rows, names));
   warn_of_hidden_classes(rows.counts, names, notes);
   warn_of_no_gain(evaluation, notes);
@@ -268,19 +241,26 @@ std::vector<NamedNumbers> measured_steps(const std::vector<double>& actual,
   return by_step;
 }
 
-// What a forecast is to be held against: that everything stays as it is.
-std::optional<Baseline> baseline_of_last_values(const Table& table, const std::vector<double>& actual,
-                                                std::size_t steps, std::span<const Metric> wanted) {
-  const auto last = last_values(table);
-  if (!last) return std::nullopt;
-  // Where nothing is known of a window, as good as anything.
-  const double mean = std::accumulate(actual.begin(), actual.end(), 0.0) / static_cast<double>(actual.size());
-  std::vector<double> predicted;
-  for (const double value : *last) predicted.insert(predicted.end(), steps, std::isnan(value) ? mean : value);
-  Evaluation plain;
-  measure(measured_numbers(actual, predicted), wanted, plain);
-  return Baseline{"the last value", std::move(plain.metrics),
-                  measured_steps(actual, predicted, steps, wanted)};
+// What there is to compare the model with. An array of numbers is centered as the model's predictions are.
+void add_baselines_of_numbers(const Model& model, const Table& table, const std::vector<double>& actual,
+                              const std::vector<double>& predicted, std::span<const Metric> wanted,
+                              Evaluation& evaluation) {
+  const auto steps = static_cast<std::size_t>(model.preparation.steps());
+  const std::vector<NaivePrediction> naive = naive_numbers(model.preparation, table, actual);
+  for (const NaivePrediction& each : naive) {
+    std::vector<double> centered_actual = actual;
+    std::vector<double> centered = each.values;
+    centre_arrays(model.preparation, centered_actual, centered);
+    Evaluation plain;
+    measure(measured_numbers(centered_actual, centered), wanted, plain);
+    Baseline baseline{each.predicts, std::move(plain.metrics)};
+    if (!model.preparation.answers_array())
+      baseline.by_step = measured_steps(actual, each.values, steps, wanted);
+    evaluation.baselines.push_back(std::move(baseline));
+  }
+  // A quantile is not meant to be near the middle of the values.
+  if (!model.quantile)
+    evaluation.verdict = verdict_on_numbers(actual, predicted, steps, naive, dependence_of(table));
 }
 
 void evaluate_numbers(const Model& model, const Table& table, const Notes& notes,
@@ -306,14 +286,9 @@ void evaluate_numbers(const Model& model, const Table& table, const Notes& notes
   evaluation.charts.emplace_back(PredictedAgainstActual{even_sample(actual), even_sample(predicted)});
   if (!judged) return;
   add_certainty(rows, wanted, drawn_at_once(table, model.preparation.steps()), evaluation);
-  if (auto last = baseline_of_last_values(table, actual, steps, wanted))
-    evaluation.baseline = std::move(last);
-  // The middle of the values is what a quantile is not meant to be near.
-  if (model.quantile) {
-    add_quantile(*model.quantile, rows, evaluation);
-  } else {
-    warn_of_no_gain(evaluation, notes);
-  }
+  add_baselines_of_numbers(model, table, actual, predicted, wanted, evaluation);
+  if (model.quantile) add_quantile(*model.quantile, rows, evaluation);
+  warn_of_no_gain(evaluation, notes);
 }
 
 Evaluation evaluate_rows(const Model& model, const Table& whole_table, const Notes& notes,
@@ -364,7 +339,7 @@ Table with_usable_targets(const Table& given, const Preparation& preparation, co
   notes(Severity::warning, fmt::format("target_column '{}' is missing or unusable in {} of {} rows, the "
                                        "first is row {}; the evaluation leaves them out",
                                        column, table.rows() - static_cast<std::int64_t>(rows.size()),
-                                       table.rows(), table.row_number(first)));
+                                       table.rows(), row_number_in(table, first, column)));
   return take_rows(table, rows);
 }
 

@@ -16,9 +16,9 @@ namespace stoker {
 Evaluation evaluate(const Model& model, const Table& table, const Notes& notes = no_notes(),
                     std::span<const Metric> wanted = metrics());
 
-// All of that, and what people ask next: how sure each metric is, and what it would be without a model, for
-// the mean, the most frequent class or the last value of a series. Warns where the model is no better than
-// that, and where a high accuracy hides a class that is hardly ever recognised.
+// All of that, with an interval for each metric, the metrics of forecasts that need no model
+// (naive_predictions.h) and the verdict whether the model is better than all of them. Warns if it is not, and
+// if a high accuracy hides a class that is rarely recognized.
 Evaluation judge(const Model& model, const Table& table, const Notes& notes);
 
 // The rows of the table whose target can be compared with a prediction, with a warning where that is not all

@@ -87,6 +87,17 @@ std::vector<std::vector<std::pair<std::string, double>>> steps_from(const json& 
   return steps;
 }
 
+Baseline baseline_from(const json& value) {
+  return {value.at("predicts").get<std::string>(), named_values_from(value.at("metrics"), "its baseline's"),
+          steps_from(value, "its baseline's steps'")};
+}
+
+json baseline_json(const Baseline& baseline) {
+  json value{{"predicts", baseline.predicts}, {"metrics", named_values(baseline.metrics)}};
+  for (const auto& step : baseline.by_step) value["by_step"].push_back(named_values(step));
+  return value;
+}
+
 json intervals_json(const std::vector<MetricInterval>& intervals) {
   json values = json::object();
   for (const MetricInterval& each : intervals)
@@ -101,12 +112,13 @@ void read_certainty(const json& value, Evaluation& evaluation) {
       evaluation.intervals.push_back({name, number_from(each.at("low")), number_from(each.at("high")),
                                       number_from(each.at("standard_error"))});
   }
-  if (value.contains("baseline")) {
-    const json& baseline = value.at("baseline");
-    evaluation.baseline = Baseline{baseline.at("predicts").get<std::string>(),
-                                   named_values_from(baseline.at("metrics"), "its baseline's"),
-                                   steps_from(baseline, "its baseline's steps'")};
+  // Earlier versions wrote one baseline alone.
+  if (value.contains("baselines")) {
+    for (const json& each : value.at("baselines")) evaluation.baselines.push_back(baseline_from(each));
+  } else if (value.contains("baseline")) {
+    evaluation.baselines.push_back(baseline_from(value.at("baseline")));
   }
+  if (value.contains("verdict")) evaluation.verdict = skill_verdict_from(value.at("verdict"));
   evaluation.by_step = steps_from(value, "its steps'");
 }
 
@@ -145,10 +157,9 @@ json Evaluation::to_json() const {
   if (are_cubes()) whole["cubes_measured"] = cubes_measured;
   if (rows_alike > 1) whole["rows_alike"] = rows_alike;
   if (!intervals.empty()) whole["intervals"] = intervals_json(intervals);
-  if (baseline) {
-    whole["baseline"] = {{"predicts", baseline->predicts}, {"metrics", named_values(baseline->metrics)}};
-    for (const auto& step : baseline->by_step) whole["baseline"]["by_step"].push_back(named_values(step));
-  }
+  if (const Baseline* hardest = baseline()) whole["baseline"] = baseline_json(*hardest);
+  for (const Baseline& each : baselines) whole["baselines"].push_back(baseline_json(each));
+  if (verdict) whole["verdict"] = stoker::to_json(*verdict);
   for (const auto& step : by_step) whole["by_step"].push_back(named_values(step));
   return whole;
 }
@@ -169,6 +180,13 @@ std::optional<double> Evaluation::metric(std::string_view name) const {
   for (const auto& [each, value] : metrics)
     if (each == name) return value;
   return std::nullopt;
+}
+
+const Baseline* Evaluation::baseline() const {
+  if (baselines.empty()) return nullptr;
+  for (const Baseline& each : baselines)
+    if (verdict && each.predicts == verdict->baseline) return &each;
+  return &baselines.front();
 }
 
 const MetricInterval* Evaluation::interval(std::string_view name) const {

@@ -12,6 +12,7 @@
 
 #include "data/preparation.h"
 #include "predict/charts.h"
+#include "predict/skill.h"
 
 namespace stoker {
 
@@ -23,9 +24,9 @@ struct MetricInterval {
   double standard_error = 0;
 };
 
-// What the metrics are of a prediction that takes no model.
+// The metrics of a prediction that needs no model.
 struct Baseline {
-  std::string predicts;  // "the mean", "the most frequent class"; of windows "the last value"
+  std::string predicts;  // "the mean", "the last value", "the most frequent class"
   std::vector<std::pair<std::string, double>> metrics;
   std::vector<std::vector<std::pair<std::string, double>>> by_step = {};  // as an evaluation has them
 };
@@ -41,7 +42,8 @@ struct Evaluation {
   std::vector<std::pair<std::string, double>> metrics;  // in the order in which people want them
   std::vector<Chart> charts;
   std::vector<MetricInterval> intervals;  // of those metrics for which it is known
-  std::optional<Baseline> baseline;
+  std::vector<Baseline> baselines;
+  std::optional<SkillVerdict> verdict;  // whether the model is better than all of them
   // Where several steps ahead are predicted, the metrics of each; those above are of all together.
   std::vector<std::vector<std::pair<std::string, double>>> by_step = {};
 
@@ -53,6 +55,8 @@ struct Evaluation {
   std::string counted_rows() const;  // "40 cubes"
   std::optional<double> metric(std::string_view name) const;
   const MetricInterval* interval(std::string_view metric) const;  // null where there is none
+  // The one that the verdict is about, else the first; null if there is none.
+  const Baseline* baseline() const;
   // Null where there is none of that kind.
   template <class Kind>
   const Kind* chart() const {

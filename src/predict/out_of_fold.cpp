@@ -84,4 +84,52 @@ Evaluation evaluate_predictions(const OutOfFold& all, const std::string& target)
   return evaluation;
 }
 
+PredictedWithout predict_without(const OutOfFold& all, const Preparation& preparation, const Table& table) {
+  const RowDependence dependence = dependence_of(table);
+  if (all.predictions.task == Task::regression)
+    return {naive_numbers(preparation, table, all.actual), dependence};
+  const std::vector<std::int64_t> actual(all.actual.begin(), all.actual.end());
+  return {naive_classes(preparation, actual, all.predictions.class_names.size()), dependence};
+}
+
+void append(PredictedWithout& all, const PredictedWithout& more) {
+  const auto join_behind = [](auto& target, const auto& source) {
+    target.insert(target.end(), source.begin(), source.end());
+  };
+  join_behind(all.dependence.times, more.dependence.times);
+  all.dependence.overlap = std::max(all.dependence.overlap, more.dependence.overlap);
+  std::erase_if(all.naive, [&](NaivePrediction& each) {
+    const auto found = std::ranges::find(more.naive, each.predicts, &NaivePrediction::predicts);
+    if (found == more.naive.end()) return true;
+    join_behind(each.values, found->values);
+    join_behind(each.scored.predicted, found->scored.predicted);
+    join_behind(each.scored.of_actual, found->scored.of_actual);
+    return false;
+  });
+}
+
+Evaluation judge_predictions(const OutOfFold& all, const PredictedWithout& without,
+                             const std::string& target) {
+  Evaluation evaluation = evaluate_predictions(all, target);
+  if (all.rows.empty()) return evaluation;
+  if (evaluation.task == Task::regression) {
+    for (const NaivePrediction& each : without.naive) {
+      OutOfFold plain = all;
+      plain.predictions.values = each.values;
+      evaluation.baselines.push_back({each.predicts, evaluate_predictions(plain, target).metrics});
+    }
+    evaluation.verdict = verdict_on_numbers(all.actual, all.predictions.values,
+                                            static_cast<std::size_t>(all.predictions.steps), without.naive,
+                                            without.dependence);
+    return evaluation;
+  }
+  const std::vector<std::int64_t> actual(all.actual.begin(), all.actual.end());
+  const std::size_t classes = all.predictions.class_names.size();
+  for (const NaivePrediction& each : without.naive)
+    evaluation.baselines.push_back(baseline_of_classes(each, actual, classes, metrics()));
+  const ClassRows rows = class_rows(actual, classes, [&](const auto& take) { take(all.predictions); });
+  evaluation.verdict = verdict_on_classes(rows, without.naive, without.dependence);
+  return evaluation;
+}
+
 }  // namespace stoker

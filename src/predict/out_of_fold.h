@@ -4,6 +4,7 @@
 
 #include "model/model.h"
 #include "predict/evaluation.h"
+#include "predict/naive_predictions.h"
 #include "predict/predictions.h"
 
 namespace stoker {
@@ -19,6 +20,18 @@ OutOfFold out_of_fold(const Model& ensemble);
 
 // Metrics of predictions, whoever made them.
 Evaluation evaluate_predictions(const OutOfFold& all, const std::string& target);
+
+// Predictions of the same rows without a model. `all` holds them one behind the other.
+struct PredictedWithout {
+  std::vector<NaivePrediction> naive;
+  RowDependence dependence;
+};
+PredictedWithout predict_without(const OutOfFold& all, const Preparation& preparation, const Table& table);
+// Appends those of later rows. A forecast that only one of them has is left out.
+void append(PredictedWithout& all, const PredictedWithout& more);
+// Metrics of these predictions too, and the verdict on those that have a model.
+Evaluation judge_predictions(const OutOfFold& all, const PredictedWithout& without,
+                             const std::string& target);
 
 // Its metrics. A little better than on rows that nobody has seen: these told each member when to stop.
 // Without metrics where nothing was kept.

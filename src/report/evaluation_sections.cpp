@@ -63,9 +63,9 @@ std::string below_metric(const std::string& name, const Evaluation* evaluation,
   if (training != nullptr)
     lines.push_back(
         line_named(training->metrics, name, is_of_cubes(training) ? "training cubes" : "training rows"));
-  if (evaluation != nullptr && evaluation->baseline)
-    lines.push_back(
-        line_named(evaluation->baseline->metrics, name, html_escaped(evaluation->baseline->predicts)));
+  if (evaluation != nullptr)
+    for (const Baseline& each : evaluation->baselines)
+      lines.push_back(line_named(each.metrics, name, html_escaped(each.predicts)));
   std::erase(lines, "");
   return join(lines, "<br>");
 }
@@ -84,10 +84,18 @@ std::string metrics_hint(const Evaluation* evaluation, const RunRecord::Training
                               human_count(static_cast<std::uint64_t>(training->rows)), rows)
                 : fmt::format("its value on the {} trained on", rows);
   }
-  if (evaluation != nullptr && evaluation->baseline && !text.empty())
-    text += fmt::format("; and that of predicting {} for every row",
-                        html_escaped(evaluation->baseline->predicts));
+  if (evaluation != nullptr && !evaluation->baselines.empty() && !text.empty()) {
+    std::vector<std::string> named;
+    for (const Baseline& each : evaluation->baselines) named.push_back(html_escaped(each.predicts));
+    text += fmt::format("; and that of always predicting {}", join(named, ", or "));
+  }
   return text.empty() ? "" : fmt::format("<p class=\"hint\">{}.</p>\n", text);
+}
+
+std::string verdict_text(const Evaluation* evaluation) {
+  if (evaluation == nullptr || !evaluation->verdict) return "";
+  return fmt::format("<p><strong>The model is {}.</strong></p>\n",
+                     html_escaped(text_of(*evaluation->verdict)));
 }
 
 // A switch for the axis only where it can work: logarithms of losses that are not positive do not exist.
@@ -183,7 +191,7 @@ std::string metrics_section(const RunContents& contents) {
                      below_metric(name, evaluation, training));
     groups += tile(is_of_cubes(training) ? "Cubes evaluated" : "Rows evaluated",
                    human_count(static_cast<std::uint64_t>(std::max<std::int64_t>(0, result.rows))));
-    groups += "</dl>\n" + metrics_hint(evaluation, training);
+    groups += "</dl>\n" + verdict_text(evaluation) + metrics_hint(evaluation, training);
   }
   return groups.empty() ? "" : fmt::format("<section>\n<h2>Results</h2>\n{}</section>\n", groups);
 }

@@ -71,6 +71,23 @@ std::string words_about(const ExpertsRecord& experts) {
          (experts.has_all_events() ? "" : fmt::format("<p class=\"hint\">{}</p>\n", unknown_events));
 }
 
+// About the model that was saved, which may be older than the end of the training.
+std::string words_about_saved(const RunContents& contents, const std::string& card) {
+  for (const RunRecord::Training& each : contents.record.trainings) {
+    if (each.card != card || !each.experts) continue;
+    std::string text;
+    if (const std::string later = saved_before_changes(*each.experts); !later.empty())
+      text += fmt::format("<p><strong>Note: {}.</strong></p>\n", html_escaped(later));
+    std::vector<std::string> rows;
+    for (const std::int64_t count : each.experts->rows) rows.push_back(section_count(count));
+    if (!rows.empty())
+      text += fmt::format("<p>Rows per expert of the saved model, of {} training rows: {}.</p>\n",
+                          section_count(each.experts->measured_rows), join(rows, ", "));
+    return text;
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string experts_section(const RunContents& contents) {
@@ -78,7 +95,7 @@ std::string experts_section(const RunContents& contents) {
   std::size_t index = 0;
   for (const CardExperts& each : contents.experts) {
     if (contents.experts.size() > 1) parts += fmt::format("<h3>{}</h3>\n", html_escaped(each.card));
-    parts += words_about(each.experts);
+    parts += words_about(each.experts) + words_about_saved(contents, each.card);
     if (!each.experts.moments.empty()) parts += graph_figure(each.experts, index++);
     parts += events_table(each.experts);
   }

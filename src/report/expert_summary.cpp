@@ -56,6 +56,16 @@ void add_experts(const ExpertsRecord& experts, SummaryLines& lines) {
   if (!experts.has_all_events()) lines.add("", unknown_events);
 }
 
+void add_saved_model(const ExpertUse& use, SummaryLines& lines) {
+  if (use.saved_epoch > 0) lines.add("saved model", fmt::format("weights of epoch {}", use.saved_epoch));
+  if (const std::string later = saved_before_changes(use); !later.empty()) lines.add("", later);
+  if (use.rows.empty()) return;
+  std::vector<std::string> rows;
+  for (const std::int64_t each : use.rows) rows.push_back(summary_count(each));
+  lines.add("rows per expert",
+            fmt::format("{} (of {} training rows)", join(rows, ", "), summary_count(use.measured_rows)));
+}
+
 void add_events(const ExpertsRecord& experts, SummaryLines& lines) {
   std::size_t told = 0;
   std::size_t more = 0;
@@ -87,6 +97,8 @@ std::string performance_summary(const CardExperts& experts, const RunContents& c
   for (const RunRecord::Training& each : contents.record.trainings)
     if (each.card == experts.card) add_training(each, lines);
   add_experts(experts.experts, lines);
+  for (const RunRecord::Training& each : contents.record.trainings)
+    if (each.card == experts.card && each.experts) add_saved_model(*each.experts, lines);
   add_events(experts.experts, lines);
   for (const RunRecord::Result& each : contents.record.results)
     if (each.training.empty() || each.training == experts.card)

@@ -85,9 +85,10 @@ json steps_data(const Evaluation& evaluation, std::string_view metric) {
             {"values", rounded(values_in(evaluation.by_step))},
             {"plain", json()},
             {"predicts", ""}};
-  if (!evaluation.baseline || evaluation.baseline->by_step.size() != evaluation.by_step.size()) return data;
-  data["plain"] = rounded(values_in(evaluation.baseline->by_step));
-  data["predicts"] = evaluation.baseline->predicts;
+  const Baseline* baseline = evaluation.baseline();
+  if (baseline == nullptr || baseline->by_step.size() != evaluation.by_step.size()) return data;
+  data["plain"] = rounded(values_in(baseline->by_step));
+  data["predicts"] = baseline->predicts;
   return data;
 }
 

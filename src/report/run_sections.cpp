@@ -57,6 +57,12 @@ std::string fold_row(const std::string& name, std::int64_t trained_on, std::int6
   return "<tr>" + cells + "</tr>\n";
 }
 
+std::string verdict_line(const std::optional<SkillVerdict>& verdict) {
+  return verdict ? fmt::format("<p class=\"hint\">Over all folds, the model is {}.</p>\n",
+                               html_escaped(text_of(*verdict)))
+                 : "";
+}
+
 std::string walk_forward_table(const WalkForwardResult& result) {
   if (result.folds.empty()) return "";
   std::string head = "<th>Measured on</th><th class=\"number\">Trained on</th><th class=\"number\">Rows</th>";
@@ -70,11 +76,13 @@ std::string walk_forward_table(const WalkForwardResult& result) {
     rows += fold_row(name, fold.trained_on, fold.rows, fold.metrics);
   }
   if (!result.metrics.empty()) rows += fold_row("all together", 0, result.rows, result.metrics);
+  for (const auto& [predicts, metrics] : result.baselines)
+    rows += fold_row("without a model: " + predicts, 0, result.rows, metrics);
   return fmt::format(
       "<h3>Walk forward</h3>\n<p class=\"hint\">Each line is a model that was trained on the rows before it "
       "alone and measured on what came next.</p>\n<div class=\"scroll\"><table>\n<thead><tr>{}</tr></thead>\n"
-      "<tbody>\n{}</tbody></table></div>\n",
-      head, rows);
+      "<tbody>\n{}</tbody></table></div>\n{}",
+      head, rows, verdict_line(result.verdict));
 }
 
 std::string stages_table(const std::vector<StageResult>& stages) {

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <fmt/compile.h>
@@ -119,6 +121,16 @@ std::string words_of_colours(const CubeView& view) {
   return words;
 }
 
+// From the lowest to the highest score. gnuplot rejects a range whose ends are the same once they are written
+// with nine digits, so scores that are all alike get one around them.
+std::pair<double, double> color_range(const CubeImage& image) {
+  if (!std::isfinite(image.lowest) || !std::isfinite(image.highest)) return {0, 1};
+  const double least = std::max(std::abs(image.lowest), std::abs(image.highest)) * 1e-6;
+  if (image.highest - image.lowest > least) return {image.lowest, image.highest};
+  const double room = least > 0 ? least : 0.5;
+  return {image.lowest - room, image.highest + room};
+}
+
 GnuplotPicture cube_picture(const CubeView& view) {
   const CubeImage& image = view.image;
   GnuplotPicture picture;
@@ -138,7 +150,7 @@ GnuplotPicture cube_picture(const CubeView& view) {
       "{}set title {}\nplot 'colours.txt' using 1:2:3:4:5 with rgbimage notitle{}{}\n",
       margins_around(image, 0.03, 0.46), gnuplot_text(words_of_colours(view)),
       outlined(found, "#22d3ee", "title 'found'"), outlined(actual, "#facc15", "dashtype 2 title 'marked'"));
-  const double high = image.highest > image.lowest ? image.highest : image.lowest + 1;
+  const auto [low, high] = color_range(image);
   const std::span<const double> across = halves_of(image.width), down = halves_of(image.height);
   picture.commands += fmt::format(
       "{}unset key\n{}set colorbox user origin screen 0.935,0.25 size screen 0.012,0.5\n"
@@ -146,7 +158,7 @@ GnuplotPicture cube_picture(const CubeView& view) {
       "set title 'scores'\n"
       "plot 'scores.bin' binary array=({},{}) dx={:.9g} dy={:.9g} origin=({:.9g},{:.9g}) format='%float32' "
       "with image notitle{}\nunset multiplot\n",
-      margins_around(image, 0.49, 0.92), heat_palette, image.lowest, high, image.width * std::ssize(across),
+      margins_around(image, 0.49, 0.92), heat_palette, low, high, image.width * std::ssize(across),
       image.height * std::ssize(down), 1.0 / static_cast<double>(across.size()),
       1.0 / static_cast<double>(down.size()), across.front(), down.front(),
       outlined(actual, "#ffffff", "notitle"));

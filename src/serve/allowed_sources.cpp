@@ -6,6 +6,7 @@
 #include "base/project_scope.h"
 #include "base/text.h"
 #include "pipeline/card.h"
+#include "serve/allowed_variables.h"
 #include "store/dataset_store.h"
 
 namespace stoker::serve {
@@ -43,19 +44,9 @@ fs::path AllowedPath::operator()(const std::string& path) const {
   return whole;
 }
 
-void refuse_address_not_allowed(const std::string& address, const ServiceConfig& config) {
-  for (std::size_t at = address.find("${"); at != std::string::npos; at = address.find("${", at + 2)) {
-    const std::string name = address.substr(at + 2, address.find('}', at) - at - 2);
-    if (std::ranges::find(config.variables, name) == config.variables.end())
-      refuse(
-          "this service tells addresses nothing of its variable {}; its operator can allow it "
-          "(--allow-variable {})",
-          printable(name), printable(name));
-  }
-}
-
 std::string no_such_dataset(const std::string& id) {
-  return fmt::format("there is no dataset '{}'{}", printable(id), did_you_mean(id, DatasetStore().known_ids()));
+  return fmt::format("there is no dataset '{}'{}", printable(id),
+                     did_you_mean(id, DatasetStore().known_ids()));
 }
 
 void refuse_datasets_not_there(const Document& document) {
@@ -90,7 +81,7 @@ void refuse_sources_not_allowed(const Document& document, const ServiceConfig& c
       refuse("card {}: follow_external: this service reads no files that other files point to", card.id);
     for (const char* setting : {"url", "uri"}) {
       try {
-        refuse_address_not_allowed(text_at(card.config, setting), config);
+        refuse_variables_not_allowed(text_at(card.config, setting), config.variables);
       } catch (const Error& error) {
         throw Error(error.code(), fmt::format("card {}: {}", card.id, error.what()), error.cause());
       }

@@ -8,10 +8,6 @@ namespace stoker::serve {
 // A document that came over the network reads files of the data folder alone, and addresses and databases
 // only where the operator allows them.
 void refuse_sources_not_allowed(const Document& document, const ServiceConfig& config);
-// Of an address of a source, a `url` or the `uri` of a database: the variables that it names must be those
-// that the operator allows. Others hold what only the service may know, and whoever names the server that
-// they are sent to would learn it.
-void refuse_address_not_allowed(const std::string& address, const ServiceConfig& config);
 // Refuses a document that reads datasets by ids which are not on record.
 void refuse_datasets_not_there(const Document& document);
 // "there is no dataset 'well'; did you mean wells?"

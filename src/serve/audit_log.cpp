@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/hidden_values.h"
 #include "base/text.h"
 
 namespace stoker::serve {
@@ -99,7 +100,8 @@ void AuditLog::write(const std::string& what, const Caller& who, const std::stri
   const std::lock_guard lock(mutex_);
   if (who.token.empty() && !has_room_for_strangers()) return;
   if (left_out_ > 0) line["left_out_before"] = std::exchange(left_out_, 0);
-  const std::string text = line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+  const std::string text =
+      json_without_hidden_values(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)) + '\n';
   if (bytes_ > 0 && bytes_ + text.size() > most_bytes_) put_aside();
   if (descriptor_ < 0) open();
   const ssize_t written = descriptor_ < 0 ? -1 : ::write(descriptor_, text.data(), text.size());

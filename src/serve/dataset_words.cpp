@@ -11,6 +11,7 @@
 #include "data/envi.h"
 #include "data/source.h"
 #include "serve/allowed_sources.h"
+#include "serve/allowed_variables.h"
 
 namespace stoker::serve {
 namespace {
@@ -24,7 +25,7 @@ std::string sound_address(const std::string& address, const char* setting,
   const std::string start = lower_case(address.substr(0, 16));
   if (std::ranges::none_of(beginnings, [&](const std::string& each) { return start.starts_with(each); }))
     refuse("{}: an address begins with {}", setting, join(beginnings, " or "));
-  refuse_address_not_allowed(address, config);
+  refuse_variables_not_allowed(address, config.variables);
   return address;
 }
 

@@ -9,6 +9,7 @@
 #include "data/cube_rows.h"
 #include "model/family.h"
 #include "pipeline/document.h"
+#include "pipeline/document_keys.h"
 #include "predict/cube_scores.h"
 
 namespace stoker::serve {
@@ -101,7 +102,7 @@ class JobDocument {
                                   {"inputs", map_of({{"trained_model", "train.trained_model"},
                                                      {"test_dataset", "split.test_dataset"}})}}));
     note_what_is_not_needed();
-    return map_of({{"version", 1}, {"name", name}, {"cards", cards}});
+    return map_of({{"version", document_version}, {"name", name}, {"cards", cards}});
   }
 
   // "config.lr_scheduler" for "cards.model.config.schedule".

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/hidden_values.h"
 #include "base/text.h"
 #include "store/runs.h"
 
@@ -147,6 +148,7 @@ bool JobEvents::more(std::string& text) {
     is_over_ = true;
     return true;
   }
+  const std::size_t begin = text.size();
   add_states(text, is_done_ && !states_.empty() ? states_.size() - 1 : states_.size());
   const bool run_is_told = add_run(text);
   const bool log_is_told = add_log(text);
@@ -155,6 +157,7 @@ bool JobEvents::more(std::string& text) {
     is_over_ = is_done_;
   }
   if (!is_done_) add_progress(text);
+  text = text.substr(0, begin) + json_without_hidden_values(text.substr(begin));
   return true;
 }
 

@@ -34,8 +34,10 @@ config::Fields fields(TrainingSettings& s) {
           .at_least(0),
       config::field("accelerator", s.accelerator, "auto, cpu, gpu or cuda"),
       config::field("precision", s.precision, "Precision of products"),
-      config::field("where", s.where, "Conditions that rows must meet to be used, as in the card data_filter"),
-      config::field("min_snr_db", s.min_snr_db, "Drop rows whose snr_db is below this; null: keep all").optional(),
+      config::field("where", s.where,
+                    "Conditions that rows must meet to be used, as in the card data_filter"),
+      config::field("min_snr_db", s.min_snr_db, "Drop rows whose snr_db is below this; null: keep all")
+          .optional(),
       config::field("max_gdop", s.max_gdop, "Drop rows whose gdop is above this; null: keep all").optional(),
       config::field("max_receivers", s.max_receivers, "Receivers that the model has room for").optional(),
       config::field("num_workers", s.num_workers,

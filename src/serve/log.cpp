@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/hidden_values.h"
 #include "base/text.h"
 
 namespace stoker::serve {
@@ -34,7 +35,8 @@ std::string log_text(std::string_view event,
 
 // In one write, so that lines of several threads do not run into each other.
 void log_event(std::string_view event, const std::vector<std::pair<std::string_view, std::string>>& details) {
-  const std::string line = fmt::format("time={} {}\n", time_stamp_utc(), log_text(event, details));
+  const std::string line =
+      without_hidden_values(fmt::format("time={} {}\n", time_stamp_utc(), log_text(event, details)));
   std::fwrite(line.data(), 1, line.size(), stderr);
   std::fflush(stderr);
 }

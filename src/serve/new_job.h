@@ -12,10 +12,6 @@
 
 namespace stoker::serve {
 
-// Where a request says which stored document a job was made from.
-constexpr const char* document_of_request = "document_id";
-constexpr const char* version_of_request = "document_version";
-
 // What somebody asks for, beside the document.
 struct NewJob {
   std::string name;  // empty: the document's

@@ -19,7 +19,6 @@
 #include "database/writable.h"
 #include "serve/job_outcome.h"
 #include "serve/log.h"
-#include "serve/new_job.h"
 #include "serve/record_copies.h"
 #include "serve/served_models.h"
 #include "store/document_store.h"

@@ -31,7 +31,7 @@ std::filesystem::path copy_of_job(const JobFolder& folder) {
 }
 
 std::filesystem::path copies_of_datasets(const std::filesystem::path& folder) {
-  return folder / "datasets" / "records";
+  return folder / "records" / "datasets";
 }
 
 std::filesystem::path copy_of_project(const std::filesystem::path& folder) {

@@ -10,10 +10,11 @@
 
 namespace stoker::serve {
 
-// What the store says of jobs, datasets and projects, once more next to their files, so that a lost store can be
-// rebuilt. Errors are logged: what they are copies of is in the store.
+// What the store says of jobs, datasets and projects, once more next to their files, so that a lost store can
+// be rebuilt. Errors are logged: what they are copies of is in the store.
 void copy_job(const JobRecord& job, const JobFolder& folder);
-// Of jobs that earlier versions put on record, and of datasets that came by the command line, in all projects.
+// Of jobs that earlier versions put on record, and of datasets that came by the command line, in all
+// projects.
 void copy_missing(JobStore& jobs, DocumentStore& documents, const std::filesystem::path& data);
 // `folder` is that of the project here and below.
 void copy_dataset(const DatasetRecord& dataset, const std::filesystem::path& folder);

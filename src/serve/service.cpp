@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/hidden_values.h"
 #include "base/text.h"
 #include "serve/client_words.h"
 #include "serve/log.h"
@@ -252,6 +253,11 @@ void Service::put_sample_on_record() {
 }
 
 Response Service::finished(Response response) const {
+  if (response.type.find("json") != std::string::npos) {
+    response.body = json_without_hidden_values(std::move(response.body));
+  } else if (response.type.starts_with("text/")) {
+    response.body = without_hidden_values(std::move(response.body));
+  }
   const auto unless_said = [&](const char* name, const char* value) {
     const bool is_said =
         std::ranges::any_of(response.headers, [&](const auto& each) { return each.first == name; });

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/project_scope.h"
+#include "serve/allowed_variables.h"
 #include "serve/audit_log.h"
 #include "serve/device_gauges.h"
 #include "serve/gate.h"
@@ -38,12 +39,12 @@ struct ServiceConfig {
   int processor_slots = 1;
   std::chrono::seconds grace{30};
   std::chrono::seconds hang_after{600};
-  bool takes_store = false;                 // of another data folder
-  bool rebuilds_store = false;              // one without records, from the data folder
-  bool allows_urls = false;                 // sources that are fetched from an address
-  bool allows_databases = false;            // sources that are read from a server
-  std::vector<std::string> variables = {};  // of the environment, that addresses of sources may name
-  int requests_per_second = 500;            // of a token, or of an address without one; 0: any number
+  bool takes_store = false;       // of another data folder
+  bool rebuilds_store = false;    // one without records, from the data folder
+  bool allows_urls = false;       // sources that are fetched from an address
+  bool allows_databases = false;  // sources that are read from a server
+  std::vector<AllowedVariable> variables = {};
+  int requests_per_second = 500;  // of a token, or of an address without one; 0: any number
   GateConfig gate;
   std::uint64_t model_bytes = std::uint64_t{512} << 20;  // of models that are kept in memory to predict
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/hidden_values.h"
 #include "base/text.h"
 #include "database/writable.h"
 #include "store/in_project.h"
@@ -314,6 +315,7 @@ std::optional<JobRecord> JobStore::change(const std::string& id, const std::stri
   JobRecord job = job_in(rows.front());
   const JobState before = job.state;
   if (!change(job)) return job;
+  job.reason = without_hidden_values(job.reason);
   if (job.state != before && !may_become(before, job.state))
     fail("job {} is {} and cannot become {}", id, config::name_of(before), config::name_of(job.state));
   database.run(

@@ -42,6 +42,10 @@ bool has_ended(JobState state);  // completed, failed or cancelled
 // Which states may follow which. A job that runs is queued once more when its process is gone without a word.
 bool may_become(JobState now, JobState next);
 
+// Where a request says which stored document a job was made from.
+constexpr const char* document_of_request = "document_id";
+constexpr const char* version_of_request = "document_version";
+
 struct JobRecord {
   std::string id;
   std::string project;      // empty in add(): that of the thread

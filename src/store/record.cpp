@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/hidden_values.h"
 #include "base/text.h"
 #include "config/value.h"
 #include "store/record_line.h"
@@ -213,6 +214,9 @@ RunRecord::Training training_from(const RecordPart& part) {
   if (part.has("walk_forward"))
     training.walk_forward =
         walk_forward_from(RecordPart(part.at("walk_forward"), [&] { return part.place_of("walk_forward"); }));
+  if (part.has("experts"))
+    training.experts =
+        expert_use_from(RecordPart(part.at("experts"), [&] { return part.place_of("experts"); }));
   training.stages = stages_from(part);
   training.target = part.text("target");
   training.task = part.text("task");
@@ -331,6 +335,7 @@ json RunRecord::Training::to_json() const {
                            {"seconds", checkpoints.seconds},
                            {"last_seconds", checkpoints.last_seconds}};
   if (!out_of_fold.metrics.empty()) line["out_of_fold"] = result_json(out_of_fold);
+  if (experts) line["experts"] = stoker::to_json(*experts);
   if (!walk_forward.folds.empty()) line["walk_forward"] = stoker::to_json(walk_forward);
   if (!stages.empty()) line["stages"] = stoker::to_json(stages);
   if (!target.empty()) {
@@ -436,7 +441,7 @@ void write_record(const RunPaths& paths, const RunRecord& record) {
   if (record.status == RunStatus::running) stamped.process = this_process();
   // A message may quote a file that is not UTF-8; the record must be.
   const std::string text = stamped.to_json().dump(2, ' ', false, json::error_handler_t::replace);
-  write_file(paths.record(), text + "\n");
+  write_file(paths.record(), json_without_hidden_values(text) + "\n");
 }
 
 RunRecord read_record(const RunPaths& paths, Read read) {

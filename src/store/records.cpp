@@ -137,11 +137,12 @@ void refuse_odd_kind(const std::string& where) {
 Records::Records() {
   const char* told = std::getenv(variable_of_store);
   std::string where = told == nullptr ? "" : told;
+  if (where.find("${") != std::string::npos) where = expanded_uri(where, variable_of_store);
   refuse_odd_kind(where);
   if (where.starts_with("sqlite:")) where.erase(0, std::string_view("sqlite:").size());
   const std::string start = lower_case(where.substr(0, 13));
   if (start.starts_with("postgres://") || start.starts_with("postgresql://")) {
-    address_ = expanded_uri(where, variable_of_store);
+    address_ = where;
     place_ = "the PostgreSQL of STOKER_STORE";
     return;
   }

@@ -11,6 +11,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "store/expert_use.h"
 #include "store/process.h"
 #include "train/chosen_number.h"
 #include "train/progress.h"
@@ -93,8 +94,9 @@ struct RunRecord {
     // Of an ensemble: each training row predicted by members that were not trained on it. Without metrics
     // where there is nothing to tell.
     Result out_of_fold = {};
-    WalkForwardResult walk_forward = {};   // without folds where it was not asked for
-    std::vector<StageResult> stages = {};  // that it was trained in
+    std::optional<ExpertUse> experts = {};  // of a mixture of experts
+    WalkForwardResult walk_forward = {};    // without folds where it was not asked for
+    std::vector<StageResult> stages = {};   // that it was trained in
     std::string target = {};
     std::string task = {};
     std::int64_t rows = 0;                                     // trained on

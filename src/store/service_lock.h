@@ -8,7 +8,8 @@
 namespace stoker {
 
 // Held by the service that works with a store, from its start until its process ends, however it ends. In
-// PostgreSQL it is an advisory lock of a connection of its own, for SQLite a lock on a file next to the store.
+// PostgreSQL it is an advisory lock of a connection of its own, for SQLite a lock on a file next to the
+// store.
 class ServiceLock {
  public:
   // Null if another service holds it.

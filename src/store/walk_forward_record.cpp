@@ -24,6 +24,9 @@ WalkForwardResult::Metrics metrics_in(const RecordPart& part) {
 }  // namespace
 
 nlohmann::json to_json(const WalkForwardResult& result) {
+  nlohmann::json baselines = nlohmann::json::array();
+  for (const auto& [predicts, metrics] : result.baselines)
+    baselines.push_back({{"predicts", predicts}, {"metrics", list_of(metrics)}});
   nlohmann::json folds = nlohmann::json::array();
   for (const WalkForwardResult::Fold& fold : result.folds) {
     folds.push_back({{"number", fold.number},
@@ -35,13 +38,22 @@ nlohmann::json to_json(const WalkForwardResult& result) {
     folds.back()["from"] = fold.from;
     folds.back()["until"] = fold.until;
   }
-  return {{"rows", result.rows}, {"metrics", list_of(result.metrics)}, {"folds", std::move(folds)}};
+  nlohmann::json json = {
+      {"rows", result.rows}, {"metrics", list_of(result.metrics)}, {"folds", std::move(folds)}};
+  if (!baselines.empty()) json["baselines"] = std::move(baselines);
+  if (result.verdict) json["verdict"] = stoker::to_json(*result.verdict);
+  return json;
 }
 
 WalkForwardResult walk_forward_from(const RecordPart& part) {
   WalkForwardResult result;
   result.rows = part.whole("rows", 0, 0);
   result.metrics = metrics_in(part);
+  if (part.has("verdict")) result.verdict = skill_verdict_from(part.at("verdict"));
+  part.each("baselines", [&](const nlohmann::json& entry, const RecordPart::Place& place) {
+    const RecordPart baseline(entry, place);
+    result.baselines.emplace_back(baseline.text("predicts"), metrics_in(baseline));
+  });
   part.each("folds", [&](const nlohmann::json& entry, const RecordPart::Place& place) {
     const RecordPart fold(entry, place);
     result.folds.push_back({.number = fold.whole("number", 0, 0),

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/hidden_values.h"
 #include "base/text.h"
 
 namespace stoker {
@@ -85,7 +86,8 @@ Results::Results(const std::filesystem::path& path, const std::string& identity)
 
 // Where the disk is full, half a line may be written; the next one must not become part of it.
 void Results::append(const json& line) {
-  const std::string text = line.dump(-1, ' ', false, json::error_handler_t::replace);
+  const std::string text =
+      json_without_hidden_values(line.dump(-1, ' ', false, json::error_handler_t::replace));
   const bool begins_anew = std::exchange(was_cut_short_, true);
   file_->append_line(begins_anew ? "\n" + text : text);
   was_cut_short_ = false;

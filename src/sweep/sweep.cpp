@@ -10,6 +10,7 @@
 #include "base/elapsed.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/hidden_values.h"
 #include "base/text.h"
 #include "pipeline/all_rows.h"
 #include "pipeline/run_folder.h"
@@ -308,9 +309,10 @@ class Sweep {
   }
 
   void write_tables() const {
-    write_file(folder() / "trials.csv", trials_csv(sweep_.space, summary_.trials));
-    write_file(sweep_record_file(folder()),
-               record().dump(1, ' ', false, json::error_handler_t::replace) + "\n");
+    write_file(folder() / "trials.csv", without_hidden_values(trials_csv(sweep_.space, summary_.trials)));
+    write_file(
+        sweep_record_file(folder()),
+        json_without_hidden_values(record().dump(1, ' ', false, json::error_handler_t::replace)) + "\n");
   }
 
   json record() const {

@@ -6,18 +6,25 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
+#include "device/device.h"
 #include "device/flush_to_zero.h"
 #include "model/family.h"
 
 namespace stoker::torch_door {
 namespace {
 
-// Multiply-adds of a step that are worth another thread. A step has some forty operations, and each waits for
-// all threads: below, that costs more than it brings, and on a busy machine many times more. A batch of 32
-// rows through 12,000 weights is 1.2 million, or about 0.2 ms on one core.
-constexpr std::int64_t work_per_thread = 16'000'000;
+// Multiply-adds of a step that are worth another thread. A step has 40 to 100 operations, and each wakes all
+// threads and waits for them, since they sleep in between: some ten microseconds each time, 1 to 4 ms in a
+// step, in which one core does about so many multiply-adds.
+constexpr std::int64_t work_per_thread = 64'000'000;
 
 std::atomic<int> thread_limit{0};
+
+// At most this many: OMP_NUM_THREADS if it is set, and never more than the cores that this process may use.
+int most_threads_of_process() {
+  static const int of_openmp = at::get_num_threads();
+  return std::max(1, std::min(of_openmp, cpu_cores()));
+}
 
 // The way of the calling thread and of its team. LibTorch's loops are OpenMP's: as many pieces as threads go
 // to one thread each, always the same ones for one caller; one that joins later takes over its caller's way.
@@ -40,6 +47,15 @@ void limit_threads(int most) {
   thread_limit = most;
 }
 
+void begin_on_one_thread() {
+  most_threads_of_process();
+  at::set_num_threads(1);
+}
+
+int threads_in_use() {
+  return at::get_num_threads();
+}
+
 void settle_cpu_for(const EngineRequest& request) {
   const std::int64_t rows = std::min(request.part_rows(), request.training.rows());
   // Forward, and backward to the weights and to the inputs.
@@ -47,9 +63,8 @@ void settle_cpu_for(const EngineRequest& request) {
 }
 
 void settle_cpu(std::int64_t multiply_adds, int most_threads) {
-  // Cores, or OMP_NUM_THREADS.
-  static const int all_threads = at::get_num_threads();
-  int limit = thread_limit > 0 ? std::min<int>(thread_limit, all_threads) : all_threads;
+  int limit = most_threads_of_process();
+  if (thread_limit > 0) limit = std::min<int>(limit, thread_limit);
   if (most_threads > 0) limit = std::min(limit, most_threads);
   const int threads = static_cast<int>(std::clamp<std::int64_t>(multiply_adds / work_per_thread, 1, limit));
   if (at::get_num_threads() != threads) at::set_num_threads(threads);

@@ -4,6 +4,12 @@
 
 namespace stoker::torch_door {
 
+// Called once, when the library is opened: LibTorch's default is a thread per core for everything, however
+// small. settle_cpu() raises the number before work that is large enough.
+void begin_on_one_thread();
+// Threads that operations called from this thread are divided among.
+int threads_in_use();
+
 // How LibTorch should go about work on the CPU that goes through so many multiply-adds at once, on at most so
 // many threads (0: as many as pay); settings of the whole process, so made before every piece of work.
 void settle_cpu(std::int64_t multiply_adds, int most_threads);

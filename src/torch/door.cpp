@@ -1,13 +1,17 @@
 #include "torch/door.h"
 
 #include <atomic>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include <dlfcn.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "device/array.h"
+#include "device/host_memory.h"
 #include "torch/entry.h"
 
 namespace stoker::torch_door {
@@ -28,6 +32,16 @@ std::filesystem::path library_path() {
               Cause::machine);
 }
 
+// The loader names the file that it could not map, as if the file were at fault.
+void fail_for_want_of_memory(const std::string& needed_by, const char* reason) {
+  const std::string_view text = reason == nullptr ? "" : reason;
+  if (text.find("failed to map segment") == text.npos && text.find("allocate memory") == text.npos) return;
+  throw OutOfMemory(fmt::format(
+      "out of memory: {} needs LibTorch, for which this process may not use enough memory ({} left); "
+      "raise its limit (ulimit -v, ulimit -d) or free memory",
+      needed_by, human_bytes(free_host_memory())));
+}
+
 const Library& open_library(const std::string& needed_by) {
   const std::filesystem::path path = library_path();
   if (!std::filesystem::exists(path))
@@ -38,6 +52,7 @@ const Library& open_library(const std::string& needed_by) {
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* reason = dlerror();
+    fail_for_want_of_memory(needed_by, reason);
     refuse_without_library(
         needed_by, fmt::format("which could not be loaded ({}): install the torch wheel with tools/setup and "
                                "build again",
@@ -85,6 +100,18 @@ std::int64_t multiply_large_matrices(std::int64_t times, int threads) {
 void limit_cpu_threads(int most) {
   thread_limit = most;
   if (const Library* opened = opened_library) opened->limit_cpu_threads(most);
+}
+
+int cpu_threads() {
+  const Library* opened = opened_library;
+  return opened == nullptr ? 0 : opened->cpu_threads();
+}
+
+void let_waiting_threads_sleep() {
+  if (std::getenv("OMP_WAIT_POLICY") != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr) return;
+  setenv("OMP_WAIT_POLICY", "passive", 1);
+  setenv("GOMP_SPINCOUNT", "0", 1);
+  setenv("KMP_BLOCKTIME", "0", 0);  // the same for the OpenMP of LLVM and Intel
 }
 
 std::string loaded_version() {

@@ -21,6 +21,16 @@ Array outputs(const Network& network, const NamedArrays& parameters, const Datas
 // multiply-adds one product has: what LibTorch reaches at best, to compare trainings with. Opens the door.
 std::int64_t multiply_large_matrices(std::int64_t times, int threads);
 
+// Threads that LibTorch divides operations of the calling thread among, as the last training or prediction
+// set it; 0 before the door was opened.
+int cpu_threads();
+
+// LibTorch's threads, which are OpenMP's, would keep their cores busy while they wait for work: on a machine
+// that others use, a training then takes many times its CPU time. This call makes them sleep, unless the
+// environment says otherwise (OMP_WAIT_POLICY, GOMP_SPINCOUNT). OpenMP reads the environment when it is
+// loaded, so call it before the door is opened, while the process has one thread.
+void let_waiting_threads_sleep();
+
 // "2.13.0", for the run's record; "" before the door was opened.
 std::string loaded_version();
 

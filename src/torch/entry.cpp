@@ -49,10 +49,12 @@ constexpr std::array<EngineMaker, 3> makers{{
 }  // namespace stoker::torch_door
 
 extern "C" __attribute__((visibility("default"))) const stoker::torch_door::Library* stoker_open_torch() {
+  stoker::torch_door::begin_on_one_thread();
   static const stoker::torch_door::Library library{stoker::torch_door::makers.data(),
                                                    stoker::torch_door::makers.size(),
                                                    TORCH_VERSION,
                                                    stoker::torch_door::limit_threads,
+                                                   stoker::torch_door::threads_in_use,
                                                    stoker::torch_door::module_outputs,
                                                    stoker::torch_door::multiply_matrices};
   return &library;

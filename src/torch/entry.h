@@ -12,6 +12,7 @@ struct Library {
   std::size_t maker_count = 0;
   const char* version = nullptr;
   void (*limit_cpu_threads)(int most) = nullptr;
+  int (*cpu_threads)() = nullptr;
   Array (*outputs)(const Network& network, const NamedArrays& parameters, const Dataset& data,
                    std::int64_t first, std::int64_t count, Device device) = nullptr;
   std::int64_t (*multiply_matrices)(std::int64_t times, int threads) = nullptr;

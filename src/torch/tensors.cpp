@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstdint>
 #include <string_view>
 
 #include <ATen/ops/from_blob.h>
+
+#include "base/text.h"
 
 namespace stoker::torch_door {
 namespace {
@@ -50,6 +54,17 @@ bool tells_of_too_little_memory(const char* message) {
   const std::string_view text = message;
   return std::any_of(words.begin(), words.end(),
                      [&](std::string_view each) { return text.find(each) != text.npos; });
+}
+
+std::string text_of_lack(const char* message) {
+  constexpr std::string_view before_bytes = "you tried to allocate ";  // of the host's allocator
+  const std::string_view text = message;
+  const std::size_t at = text.find(before_bytes);
+  std::uint64_t bytes = 0;
+  if (at != text.npos)
+    std::from_chars(text.data() + at + before_bytes.size(), text.data() + text.size(), bytes);
+  if (bytes == 0) return "out of memory";
+  return fmt::format("out of memory: {} could not be allocated", human_bytes(bytes));
 }
 
 at::Device torch_device(Device device) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <exception>
+#include <string>
 
 #include <ATen/core/Tensor.h>
 #include <c10/util/Exception.h>
@@ -27,6 +28,10 @@ Array host_array(const at::Tensor& tensor);
 // allocator and cuBLAS tell it in words.
 bool tells_of_too_little_memory(const char* message);
 
+// The same for people: "out of memory: 1.5 GiB could not be allocated", where the message says how much was
+// asked for.
+std::string text_of_lack(const char* message);
+
 // Runs work and turns LibTorch's errors into the program's.
 template <class Work>
 auto translated(const char* what, Work&& work) {
@@ -44,7 +49,7 @@ auto translated(const char* what, Work&& work) {
                 Cause::machine);
   } catch (const c10::Error& error) {
     if (tells_of_too_little_memory(error.what_without_backtrace()))
-      throw OutOfMemory(fmt::format("{}: memory ran out: {}", what, error.what_without_backtrace()));
+      throw OutOfMemory(fmt::format("{}: {}", what, text_of_lack(error.what_without_backtrace())));
     fail("{}: LibTorch: {}", what, error.what_without_backtrace());
   } catch (const std::bad_alloc&) {
     throw OutOfMemory(fmt::format("{}: the host ran out of memory", what));

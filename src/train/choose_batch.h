@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/notes.h"
+#include "base/steady_time.h"
 #include "train/engines.h"
 #include "train/plan.h"
 
@@ -28,8 +29,12 @@ std::int64_t fastest_batch(std::span<const TriedBatch> tried);
 constexpr std::int64_t rows_of_given_rate = 32;
 double rate_factor_of(std::int64_t batch_rows, Optimizer optimizer);
 
-// Tries sizes until one does not fit the device with a tenth of its memory to spare. Tells which it took.
+// Tries sizes until one does not fit the device with a tenth of its memory to spare. Reports which it took,
+// and if the machine was too busy for measurements that agree.
 std::int64_t choose_batch(EngineRequest request, const MakeEngine& make, const Notes& notes);
+// The same by other clocks than those of the process, which tests plant.
+std::int64_t choose_batch_by(const ProbeClocks& clocks, EngineRequest request, const MakeEngine& make,
+                             const Notes& notes);
 
 // Has a training take a batch that was chosen, with a rate that fits it. Nothing else about the plan changes.
 void take_batch(std::int64_t rows, EngineRequest& request, TrainingPlan& plan);

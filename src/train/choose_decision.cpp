@@ -77,7 +77,7 @@ void refuse_decision_without_rows(const ModelSpec& spec, const FitConfig& config
         "{} is chosen on rows that the model was not trained on, but {} is trained on all rows; make it an "
         "ensemble, for example with ensemble: {{folds: 5}}",
         what, spec.family);
-  if (spec.training.validation_ratio == 0)
+  if (!spec.training.sets_rows_aside())
     refuse(
         "{} is chosen on rows that the model was not trained on, but validation_ratio is 0; set "
         "validation_ratio, for example to 0.1, or make it an ensemble, for example with ensemble: {{folds: "

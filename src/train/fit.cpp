@@ -4,6 +4,7 @@
 #include "data/cubes.h"
 #include "data/set_columns.h"
 #include "train/choose_decision.h"
+#include "train/decide_relative.h"
 #include "train/fit_ensemble.h"
 #include "train/fit_network.h"
 #include "train/fit_solved.h"
@@ -28,8 +29,10 @@ void refuse_for_cubes(const FitConfig& config) {
 }
 
 // A model, be it an ensemble.
-FitResult fit_one(const FitRequest& request, TrainingListener& listener, const StopSignal& stop) {
+FitResult fit_one(const FitRequest& given, TrainingListener& listener, const StopSignal& stop) {
   const Notes notes = notes_to(listener);
+  FitRequest request = given;
+  request.preparation = decide_relative_to(given, fit_one, notes, stop);
   if (request.config.stages.is_wanted()) return fit_stages(request, listener, notes, stop);
   if (request.config.ensemble.is_wanted()) return fit_ensemble(request, listener, notes, stop);
   return request.spec.is_solved() ? fit_solved(request, notes, stop)

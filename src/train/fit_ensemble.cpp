@@ -409,7 +409,7 @@ class EnsembleTraining {
 };
 
 void say_validation_ratio_is_not_used(const TrainingSettings& training, const Notes& notes) {
-  if (training.validation_ratio > 0)
+  if (training.sets_rows_aside())
     notes(Severity::info,
           fmt::format("validation_ratio {} is not used: each member of the ensemble is validated on the rows "
                       "of its fold",

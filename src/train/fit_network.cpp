@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/setting_error.h"
 #include "base/text.h"
 #include "base/trace.h"
 #include "data/cube_faults.h"
@@ -88,6 +89,16 @@ std::vector<std::int64_t> classes_of(const Table& table, PreparationConfig& sett
 
 SplitRows validation_rows(const Table& table, std::span<const std::int64_t> classes,
                           const TrainingSettings& config) {
+  if (!config.validation_ids.empty()) {
+    if (table.time_order)
+      refuse_setting(
+          "validation_ids",
+          "validation_ids name rows, but these are windows of a series, of which the latest are held "
+          "out; use validation_ratio");
+    SplitRows rows = rows_apart(table, config.validation_ids, "validation_ids");
+    if (rows.first.empty()) refuse_setting("validation_ids", "validation_ids leave no row to train on");
+    return rows;
+  }
   if (table.time_order) return set_latest_rows_aside(table, config.validation_ratio);
   if (table.group_column.empty())
     return set_validation_rows_aside(table.rows(), classes, config.validation_ratio, config.seed);
@@ -118,7 +129,7 @@ PreparedData prepare(const Table& training, const Table* validation, const Prepa
 
 DividedRows divide_rows(const FitRequest& request, const TrainingSettings& config, const Notes& notes) {
   const Table& table = request.training;
-  if (config.validation_ratio == 0) return {table, std::nullopt, request.preparation, {}};
+  if (!config.sets_rows_aside()) return {table, std::nullopt, request.preparation, {}};
   // Which row has which class must be known before rows are set aside; of cubes each pixel has its own.
   PreparationConfig settings = request.preparation;
   const InputForm form = form_of(family_of(request.spec), request.spec.settings);

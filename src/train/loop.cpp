@@ -5,6 +5,7 @@
 
 #include "base/elapsed.h"
 #include "base/error.h"
+#include "base/nan_sign.h"
 #include "base/trace.h"
 #include "device/resident_memory.h"
 #include "train/checkpoint_writer.h"
@@ -95,7 +96,10 @@ void record(const TrainingPlan& plan, const Chunk& chunk, const ChunkResult& res
       seconds / static_cast<double>(std::max<std::int64_t>(end - chunk.first_step, 1));
   std::int64_t step = chunk.first_step;
   const std::uint64_t memory = result.finished_epochs.empty() ? 0 : resident_memory_bytes();
-  for (const EpochRecord& epoch : result.finished_epochs) {
+  for (EpochRecord epoch : result.finished_epochs) {
+    epoch.train_loss = without_nan_sign(epoch.train_loss);
+    if (epoch.validation_loss) epoch.validation_loss = without_nan_sign(*epoch.validation_loss);
+    for (NamedValue& each : epoch.values) each.value = without_nan_sign(each.value);
     const std::int64_t epoch_end = (epoch.epoch + 1) * plan.steps_per_epoch;
     if (!std::isfinite(epoch.train_loss))
       fail_diverged(plan, epoch.epoch, fmt::format("its loss is {}", epoch.train_loss));

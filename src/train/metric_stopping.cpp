@@ -127,6 +127,12 @@ class JudgedEngine : public Engine, public EditsInPlace {
 
 }  // namespace
 
+std::string problem_with_stopping_metric(const TrainingSettings& config, const Family& family) {
+  if (config.early_stopping_metric == validation_loss_metric || family.phases == nullptr) return "";
+  return fmt::format("{} cannot be used with {}, which is trained in phases; leave it at {}",
+                     config.early_stopping_metric, family.name, validation_loss_metric);
+}
+
 std::optional<MetricStopping> metric_stopping(const TrainingSettings& config, const Network& network,
                                               const Preparation& preparation, const Dataset& validation,
                                               const Decision& decision) {
@@ -136,9 +142,8 @@ std::optional<MetricStopping> metric_stopping(const TrainingSettings& config, co
   if (!metric.is_for(task))
     refuse("early_stopping_metric {} does not fit the task {}; use {}, or {}", metric.name,
            config::name_of(task), validation_loss_metric, join(names_of_metrics(task), ", "));
-  if (family_of(network).phases != nullptr)
-    refuse("early_stopping_metric {} cannot be used with {}, which is trained in phases; leave it at {}",
-           metric.name, network.family, validation_loss_metric);
+  if (const std::string problem = problem_with_stopping_metric(config, family_of(network)); !problem.empty())
+    refuse("early_stopping_metric {}", problem);
   Model model{network, preparation, {}};
   model.decision = decision;
   RowsToMeasure rows(std::move(model), validation);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "model/family.h"
 #include "predict/rows_to_measure.h"
 #include "train/engines.h"
 #include "train/training.h"
@@ -21,6 +22,9 @@ struct MetricStopping {
   std::int64_t patience = 0;  // as in EngineRequest
   double min_delta = 0;
 };
+
+// Why a family of models cannot be stopped by the metric of these settings; "" if it can.
+std::string problem_with_stopping_metric(const TrainingSettings& config, const Family& family);
 
 // Nothing where the validation loss decides. Refuses a metric that does not fit the task or the rows. The
 // validation rows still lie in the host's memory.

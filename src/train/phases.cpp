@@ -10,10 +10,13 @@
 
 #include "base/error.h"
 #include "base/trace.h"
+#include "device/device.h"
+#include "device/host_memory.h"
 #include "engine/request_check.h"
 #include "kernels/place.h"
 #include "kernels/statistics.h"
 #include "model/family.h"
+#include "train/finished_epochs.h"
 
 namespace stoker {
 namespace {
@@ -66,10 +69,11 @@ bool has_buffers(const Network& network) {
 class PhasedTraining {
  public:
   PhasedTraining(const EngineRequest& request, const MakeEngine& make, const TrainingPlan& plan,
-                 Progress progress)
+                 Progress progress, OnDivergence on_divergence)
       : request_(request),
         make_(make),
         plan_(plan),
+        on_divergence_(on_divergence),
         phases_(phases_of(request.network)),
         progress_(std::move(progress)) {
     check_phases();
@@ -125,13 +129,18 @@ class PhasedTraining {
       plan.last_checkpoints = nullptr;  // the next phase writes into the same folder
     }
     for (LastGood last_good;;) {
+      FinishedEpochs finished(listener, progress_, plan.steps_per_epoch);
       try {
-        TrainingOutcome outcome = stoker::train(*engine_, plan, progress_, checkpoints, listener, stop,
+        TrainingOutcome outcome = stoker::train(*engine_, plan, progress_, checkpoints, finished, stop,
                                                 &last_good, changes_ ? &*changes_ : nullptr);
         progress_ = outcome.progress;
         return outcome;
-      } catch (const Diverged&) {
-        if (!last_good.is_kept() || !goes_on_in_fp32(last_good, listener)) throw;
+      } catch (const Diverged& error) {
+        if (!last_good.is_kept() || !goes_on_in_fp32(last_good, listener)) {
+          if (auto outcome = best_before_divergence(finished.progress(), error, listener))
+            return std::move(*outcome);
+          throw;
+        }
       } catch (const OutOfMemory&) {
         if (!last_good.is_kept() || !engine_->can_start_over() || !goes_on_in_smaller_parts()) throw;
         say_what_set_up_took(listener);
@@ -159,6 +168,25 @@ class PhasedTraining {
                     config::name_of(precision), last_good.progress().next_step),
         listener);
     return true;
+  }
+
+  // The weights that validation chose before the numbers broke, after the epochs of `finished`; none if no
+  // epoch was judged.
+  std::optional<TrainingOutcome> best_before_divergence(const Progress& finished, const Diverged& error,
+                                                        TrainingListener& listener) {
+    if (on_divergence_ == OnDivergence::fail || !is_last_of_gradients()) return std::nullopt;
+    std::int64_t best = 0;
+    for (const EpochReport& epoch : finished.epochs)
+      if (epoch.record.is_best) best = epoch.record.epoch + 1;
+    if (best == 0) return std::nullopt;
+    NamedArrays parameters = engine_->best_parameters();
+    if (!all_finite(parameters)) return std::nullopt;
+    progress_ = finished;
+    say(fmt::format("{}; the run ends here and uses the weights of epoch {}, the best by validation",
+                    error.what(), best),
+        listener);
+    return TrainingOutcome{progress_, TrainingEnd::stopped_early, std::move(parameters), engine_->precision(),
+                           engine_->memory()};
   }
 
   // Half as many rows at a time, down to one; then what lies between the layers is not kept any more.
@@ -284,6 +312,7 @@ class PhasedTraining {
       if (const std::string problem = request_problem(request); !problem.empty())
         refuse("a phase of {} cannot be run: {}", request.network.family, problem);
       try {
+        if (!request.device.is_cuda()) fail_allocations_beyond_control_groups(cpu_cores());
         engine_ = make_(request);
         return;
       } catch (const OutOfMemory&) {
@@ -321,6 +350,7 @@ class PhasedTraining {
   const EngineRequest& request_;
   const MakeEngine& make_;
   const TrainingPlan& plan_;
+  OnDivergence on_divergence_;
   std::vector<Phase> phases_;
   Progress progress_;
   std::unique_ptr<Engine> engine_;
@@ -340,9 +370,10 @@ EngineRequest most_demanding_phase(EngineRequest request) {
 
 TrainingOutcome train_in_phases(const EngineRequest& request, const MakeEngine& make,
                                 const TrainingPlan& plan, std::optional<Checkpoint> checkpoint,
-                                Checkpoints& checkpoints, TrainingListener& listener,
-                                const StopSignal& stop) {
-  PhasedTraining training(request, make, plan, checkpoint ? std::move(checkpoint->progress) : Progress{});
+                                Checkpoints& checkpoints, TrainingListener& listener, const StopSignal& stop,
+                                OnDivergence on_divergence) {
+  PhasedTraining training(request, make, plan, checkpoint ? std::move(checkpoint->progress) : Progress{},
+                          on_divergence);
   if (checkpoint) training.restore(checkpoint->state);
   checkpoint.reset();  // as large as the engine's own state
   return training.train(checkpoints, listener, stop);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -106,6 +107,11 @@ void check(const TrainingSettings& config, const std::string& path, config::Diag
         fmt::format("a batch of {} rows cannot be taken in {} parts; lower accumulation_steps, or raise "
                     "batch_size",
                     config.batch_size, config.accumulation_steps));
+  if (config.validation_ratio > 0 && !config.validation_ids.empty())
+    errors.add("validation_ids", "both validation_ratio and validation_ids are set; leave one of them out");
+  if (std::set(config.validation_ids.begin(), config.validation_ids.end()).size() !=
+      config.validation_ids.size())
+    errors.add("validation_ids", "validation_ids name a row twice");
   const bool ends_at_least = config.schedule != Schedule::constant && config.schedule != Schedule::step;
   if (ends_at_least && config.min_learning_rate > config.learning_rate)
     errors.add("min_learning_rate",
@@ -117,7 +123,7 @@ void check(const TrainingSettings& config, const std::string& path, config::Diag
 // Without validation rows these settings would silently do nothing.
 void check_validation(const TrainingSettings& config, const std::string& path,
                       config::Diagnostics& diagnostics, const config::Value* written) {
-  if (config.validation_ratio > 0) return;
+  if (config.sets_rows_aside()) return;
   const SettingErrors errors(path, diagnostics, written);
   constexpr const char* way_out =
       "set validation_ratio, for example to 0.1, train an ensemble (ensemble.folds)";

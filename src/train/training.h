@@ -60,10 +60,13 @@ struct TrainingSettings {
   double weight_average = 0;
   bool checkpoint_activations = false;
   double validation_ratio = 0;
+  std::vector<std::int64_t> validation_ids;
   std::int64_t early_stopping_patience = 0;
   double early_stopping_min_delta = 0;
   std::string early_stopping_metric = validation_loss_metric;
   std::uint64_t seed = 42;
+
+  bool sets_rows_aside() const { return validation_ratio > 0 || !validation_ids.empty(); }
 };
 
 inline std::optional<config::Value> batch_of_automatic(const config::Value& given) {
@@ -159,6 +162,12 @@ inline config::Fields fields(TrainingSettings& c) {
           "Share of the training rows held back to watch the training; the best weights on it are kept")
           .at_least(0)
           .below(1)
+          .changes_rows(),
+      config::field("validation_ids", c.validation_ids,
+                    "Rows to watch the training with, in place of a share, by their number in the source, "
+                    "counted from 0. "
+                    "They must be among the training rows")
+          .within(0, 1e15)
           .changes_rows(),
       config::field(
           "early_stopping_patience", c.early_stopping_patience,

@@ -64,6 +64,7 @@ class FoldListener : public WarningsListener {
 struct MeasuredFold {
   WalkForwardResult::Fold told;
   OutOfFold predicted;  // nothing where it would be too much, or cannot be measured with that of others
+  PredictedWithout without;
 };
 
 // Of the earliest and the latest row, as text; empty where there are no times.
@@ -215,6 +216,8 @@ class WalkForward {
         measured.predicted.rows.empty()
             ? evaluate(result.model, block)
             : evaluate_predictions(measured.predicted, result.model.preparation.target_column());
+    if (!measured.predicted.rows.empty())
+      measured.without = predict_without(measured.predicted, result.model.preparation, block);
     measured.told = {.number = static_cast<std::int64_t>(fold) + 1,
                      .trained_on = static_cast<std::int64_t>(rows.first.size()),
                      .purged = rows.purged,
@@ -227,18 +230,36 @@ class WalkForward {
   WalkForwardResult result_of_folds() {
     WalkForwardResult result;
     OutOfFold all;
+    std::optional<PredictedWithout> without;
     bool is_whole = true;
     for (std::optional<MeasuredFold>& each : measured_) {
       if (!each) continue;
       result.rows += each->told.rows;
       is_whole = is_whole && !each->predicted.rows.empty() && has_classes_of_kept(each->predicted);
-      if (is_whole) append(all, each->predicted);
+      if (is_whole) {
+        append(all, each->predicted);
+        if (without)
+          stoker::append(*without, each->without);
+        else
+          without = each->without;
+      }
       result.folds.push_back(std::move(each->told));
     }
     tell_what_is_left_out(result);
-    if (is_whole && !all.rows.empty())
-      result.metrics = evaluate_predictions(all, kept_->model.preparation.target_column()).metrics;
+    if (is_whole && !all.rows.empty()) add_metrics(all, *without, result);
     return result;
+  }
+
+  // A quantile is not meant to be near the middle of the values.
+  void add_metrics(const OutOfFold& all, const PredictedWithout& without, WalkForwardResult& result) const {
+    const Evaluation judged = judge_predictions(all, without, kept_->model.preparation.target_column());
+    result.metrics = judged.metrics;
+    for (const Baseline& each : judged.baselines) result.baselines.emplace_back(each.predicts, each.metrics);
+    if (kept_->model.quantile) return;
+    result.verdict = judged.verdict;
+    if (result.verdict && !result.verdict->is_better)
+      notes_(Severity::warning, fmt::format("walk_forward: over all folds, the model for '{}' is {}",
+                                            judged.target, text_of(*result.verdict)));
   }
 
   void tell_what_is_left_out(const WalkForwardResult& result) const {

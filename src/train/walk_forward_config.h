@@ -2,12 +2,14 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "config/field.h"
+#include "predict/skill.h"
 
 namespace stoker {
 
@@ -69,6 +71,9 @@ struct WalkForwardResult {
   std::vector<Fold> folds;  // those that are measured, from the oldest to the newest
   std::int64_t rows = 0;    // of all folds together
   Metrics metrics = {};
+  // Forecasts that need no model, on the same rows: "the last value" and its metrics.
+  std::vector<std::pair<std::string, Metrics>> baselines = {};
+  std::optional<SkillVerdict> verdict = {};  // on all folds together
 };
 
 }  // namespace stoker

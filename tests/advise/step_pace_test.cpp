@@ -41,5 +41,30 @@ TEST(StepPace, MakesDoWithOneChunk) {
   EXPECT_EQ(pace_of({}).step_seconds, 0);
 }
 
+TEST(StepPace, OnACpuIsThatWithoutProgramsThatTakeTheCores) {
+  // A step takes 0.1 s of one core, and waits for that core nine times as long.
+  const std::vector<StepsSeen> seen{
+      {0, 0, 0, 0}, {2, 2, 0, 1}, {12, 12, 0, 2}, {22, 22, 0, 3}, {32, 32, 0, 4}};
+  EXPECT_DOUBLE_EQ(pace_of(seen).step_seconds, 1);
+  const Pace pace = pace_of(seen, true);
+  EXPECT_DOUBLE_EQ(pace.step_seconds, 0.1);
+  EXPECT_TRUE(pace.is_steady);
+}
+
+TEST(StepPace, OnACpuOfTwoThreadsIsThatOfTheLeastDisturbedStretch) {
+  // Two threads share 0.2 s of each step; the second half of the steps takes four times as long.
+  const std::vector<StepsSeen> seen{
+      {0, 0, 0, 0}, {1, 10, 0, 2}, {2, 20, 0, 4}, {6, 30, 0, 6}, {10, 40, 0, 8}};
+  EXPECT_DOUBLE_EQ(pace_of(seen, true).step_seconds, 0.1);
+  // Alone, what the clock shows is right.
+  const std::vector<StepsSeen> alone{{0, 0, 0, 0}, {1, 10, 0, 2}, {2, 20, 0, 4}, {3, 30, 0, 6}};
+  EXPECT_DOUBLE_EQ(pace_of(alone, true).step_seconds, 0.1);
+}
+
+TEST(StepPace, IsNotSteadyIfNoTwoStretchesAgree) {
+  const std::vector<StepsSeen> seen{{0, 0, 0, 0}, {1, 10, 0, 1}, {2, 20, 0, 2}, {4, 30, 0, 4}, {8, 40, 0, 8}};
+  EXPECT_FALSE(pace_of(seen, true).is_steady);
+}
+
 }  // namespace
 }  // namespace stoker::advise

@@ -13,6 +13,7 @@
 
 #include "advise/own_cache.h"
 #include "cli/program.h"
+#include "patience.h"
 
 namespace stoker::test {
 namespace {
@@ -33,11 +34,6 @@ std::vector<pid_t> measuring_in(const std::filesystem::path& folder) {
       found.push_back(static_cast<pid_t>(std::stol(entry.path().filename().string())));
   }
   return found;
-}
-
-void wait_until(const std::function<bool()>& is_so) {
-  for (int i = 0; i < 6000 && !is_so(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  EXPECT_TRUE(is_so());
 }
 
 // As an engineer would write it, with a comment.
@@ -263,10 +259,10 @@ TEST(BenchOfADocument, EndsWhatMeasuresForItWhenItIsKilled) {
   place.write("houses.csv", small_table(400));
   place.write("pipeline.yaml", network_document(1'000'000));
   Program bench({STOKER_PROGRAM, "bench", "pipeline.yaml", "--device", "cpu", "--runs", "1"}, place.folder());
-  wait_until([&] { return !measuring_in(place.folder()).empty(); });
+  EXPECT_TRUE(comes_true([&] { return !measuring_in(place.folder()).empty(); }));
   bench.send(SIGKILL);
   bench.wait();
-  wait_until([&] { return measuring_in(place.folder()).empty(); });
+  EXPECT_TRUE(comes_true([&] { return measuring_in(place.folder()).empty(); }));
   for (const pid_t each : measuring_in(place.folder())) kill(each, SIGKILL);
 }
 

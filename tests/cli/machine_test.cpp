@@ -1,7 +1,14 @@
 // A machine that gives too little memory or too few threads makes a run fail: that is told as such, with exit
 // code 1, and the file is not blamed.
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "cli/program.h"
@@ -79,6 +86,108 @@ TEST(Machine, WithoutThreadsReadsWhatItCanAndBlamesNoFile) {
   if (text.code == 1) {
     EXPECT_THAT(text.errors, HasSubstr("ulimit -u"));
   }
+}
+
+// A wave, one row an hour.
+std::string hours_of_a_wave(int hours) {
+  std::string csv = "hour,degrees\n";
+  for (int hour = 0; hour < hours; ++hour)
+    csv += std::to_string(hour) + "," + std::to_string(10 + hour % 24 * (24 - hour % 24) / 16.0) + "\n";
+  return csv;
+}
+
+// A small LSTM, which LibTorch trains, under a prefix of the shell.
+Finished lstm_trained(const Workplace& place, const std::string& prefix) {
+  place.write("wave.csv", hours_of_a_wave(200));
+  return Program(
+             {"/bin/sh", "-c",
+              prefix + " " + STOKER_PROGRAM +
+                  " train wave.csv --target degrees --windows 8 --horizon 1 --time-column hour --model lstm "
+                  "--epochs 1 --device cpu --quiet"},
+             place.folder())
+      .wait();
+}
+
+// LibTorch's threads are OpenMP's, which prints the settings that it has taken.
+TEST(Machine, LetsThreadsOfLibTorchSleepWhileTheyWait) {
+  const Workplace place;
+  const std::string shown = "exec env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT OMP_DISPLAY_ENV=VERBOSE";
+  const Finished finished = lstm_trained(place, shown);
+  ASSERT_EQ(finished.code, 0) << finished.errors;
+  if (finished.errors.find("GOMP_") == std::string::npos) GTEST_SKIP() << "another OpenMP than GNU's";
+  EXPECT_THAT(finished.errors, HasSubstr("OMP_WAIT_POLICY = 'PASSIVE'"));
+  EXPECT_THAT(finished.errors, HasSubstr("GOMP_SPINCOUNT = '0'"));
+  EXPECT_THAT(lstm_trained(place, shown + " OMP_WAIT_POLICY=active").errors,
+              HasSubstr("OMP_WAIT_POLICY = 'ACTIVE'"));
+}
+
+TEST(Machine, WithTooLittleMemoryForLibTorchSaysSoAndNamesNoMissingPackage) {
+  if (is_sanitized) GTEST_SKIP() << "not under a sanitizer";
+  const Workplace place;
+  const Finished finished = lstm_trained(place, "ulimit -v 400000; exec");
+  EXPECT_EQ(finished.code, 1) << finished.errors;
+  EXPECT_THAT(finished.errors, HasSubstr("out of memory"));
+  EXPECT_THAT(finished.errors, Not(HasSubstr("install")));
+}
+
+TEST(Machine, DevicesShowTheMemoryThatALimitLeaves) {
+  if (is_sanitized) GTEST_SKIP() << "not under a sanitizer";
+  const Workplace place;
+  const Finished finished = limited(place, "ulimit -v 3000000", "devices --json");
+  ASSERT_EQ(finished.code, 0) << finished.errors;
+  const auto cpu = nlohmann::json::parse(finished.output).at("devices").at(0);
+  EXPECT_LE(cpu.at("total_bytes").get<std::uint64_t>(), std::uint64_t{3'000'000} * 1024);
+  EXPECT_LT(cpu.at("free_bytes"), cpu.at("total_bytes"));
+}
+
+// A group of the kernel with a limit of memory, for as long as this object; none where none can be made.
+class LimitedGroup {
+ public:
+  explicit LimitedGroup(std::uint64_t bytes) {
+    const std::string name = "stoker_test_" + std::to_string(::getpid());
+    for (const auto& [root, file] : {std::pair{"/sys/fs/cgroup/memory", "memory.limit_in_bytes"},
+                                     std::pair{"/sys/fs/cgroup", "memory.max"}}) {
+      const std::filesystem::path folder = std::filesystem::path(root) / name;
+      std::error_code error;
+      if (!std::filesystem::create_directory(folder, error) || error) continue;
+      std::ofstream limit(folder / file);
+      if (limit << bytes << std::flush) {
+        folder_ = folder;
+        return;
+      }
+      std::filesystem::remove(folder, error);
+    }
+  }
+  LimitedGroup(const LimitedGroup&) = delete;
+  LimitedGroup& operator=(const LimitedGroup&) = delete;
+  ~LimitedGroup() {
+    std::error_code error;
+    if (!folder_.empty()) std::filesystem::remove(folder_, error);
+  }
+
+  bool is_there() const { return !folder_.empty(); }
+  // What a shell does to be in it.
+  std::string entry() const { return "echo $$ > " + (folder_ / "cgroup.procs").string(); }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+TEST(Machine, WithALimitedControlGroupTrainsInSmallerPartsInsteadOfBeingKilled) {
+  if (is_sanitized) GTEST_SKIP() << "not under a sanitizer";
+  const LimitedGroup group(std::uint64_t{600} << 20U);
+  if (!group.is_there()) GTEST_SKIP() << "no group can be made here";
+  const Workplace place;
+  const Finished devices = limited(place, group.entry(), "devices --json");
+  ASSERT_EQ(devices.code, 0) << devices.errors;
+  const auto cpu = nlohmann::json::parse(devices.output).at("devices").at(0);
+  EXPECT_EQ(cpu.at("total_bytes"), std::uint64_t{600} << 20U);
+  const Finished trained = limited(
+      place, group.entry(),
+      "train sample:friedman --sample-rows 250000 --hidden-layers 64,64,64,64,64,64 --batch-size 200000 "
+      "--epochs 2 --device cpu --engine eager --validation-ratio 0.1");
+  EXPECT_EQ(trained.code, 0) << trained.errors;
+  EXPECT_THAT(trained.errors, HasSubstr("memory ran out in a step of 200000 rows"));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "cli/program.h"
+#include "patience.h"
 
 namespace stoker::test {
 
@@ -38,22 +39,14 @@ inline std::string notes_its_number(const Workplace& place) {
   return "echo $$ > " + file + ".new; mv " + file + ".new " + file + "; ";
 }
 
-inline bool comes_true_soon(const std::function<bool()>& condition) {
-  for (int i = 0; i < 3000; ++i) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return false;
-}
-
 inline pid_t noted_number(const Workplace& place) {
   pid_t number = 0;
-  comes_true_soon([&] { return static_cast<bool>(std::ifstream(place.folder() / "number") >> number); });
+  comes_true([&] { return static_cast<bool>(std::ifstream(place.folder() / "number") >> number); });
   return number;
 }
 
 inline bool ends_soon(pid_t process) {
-  return process > 0 && comes_true_soon([&] { return ::kill(process, 0) != 0 && errno == ESRCH; });
+  return process > 0 && comes_true([&] { return ::kill(process, 0) != 0 && errno == ESRCH; });
 }
 
 }  // namespace stoker::test

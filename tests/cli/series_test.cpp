@@ -107,7 +107,7 @@ TEST(AMovingLevel, IsToldFromTheLastValueWhereThatIsNearer) {
   };
   const Finished chosen = trained({});
   ASSERT_EQ(chosen.code, 0) << chosen.errors;
-  EXPECT_THAT(chosen.errors, HasSubstr("'level' is learnt relative to the last value of each window"));
+  EXPECT_THAT(chosen.errors, HasSubstr("relative_to: last was chosen for 'level'"));
   const auto metrics = nlohmann::json::parse(chosen.output).at("evaluations").at("evaluate").at("metrics");
   EXPECT_GT(metrics.at("r2").get<double>(), 0.98);
   EXPECT_TRUE(metrics.contains("coverage_of_90_updated"));
@@ -399,7 +399,7 @@ TEST(TheLastValue, IsWhatAForecastIsHeldAgainst) {
                                           "--json"});
   ASSERT_EQ(finished.code, 0) << finished.errors;
   const auto json = nlohmann::json::parse(finished.output);
-  EXPECT_THAT(json.at("warnings").dump(), HasSubstr("to predict the last value is as good or better"));
+  EXPECT_THAT(json.at("warnings").dump(), HasSubstr("is not better than always predicting the last value"));
   const auto& baseline = json.at("evaluations").at("evaluate").at("baseline");
   ASSERT_EQ(baseline.at("by_step").size(), 3U);
   // The expected square of a step uniform in ±1 is 1/3, and steps add up.

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli/program.h"
+#include "patience.h"
 
 namespace stoker::test {
 namespace {
@@ -45,13 +46,6 @@ class SilentServer {
   int socket_;
   std::string url_;
 };
-
-bool comes_true(const std::function<bool()>& condition) {
-  constexpr int most_looks = 2'000;  // then the test fails instead of standing still
-  for (int i = 0; i < most_looks && !condition(); ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  return condition();
-}
 
 class Surroundings : public testing::Test {
  protected:
@@ -125,7 +119,7 @@ TEST_F(Surroundings, EndADownloadOfPredictWithoutATrace) {
   ASSERT_EQ(place_.stoker({"run", "pipeline.yaml", "--quiet"}).code, 0);
   const SilentServer server;
   for (const int signal : {SIGINT, SIGTERM}) {
-    Program program(with_temporaries({"predict", "latest", server.url(), "--url-timeout", "8"}),
+    Program program(with_temporaries({"predict", "latest", server.url(), "--url-timeout", "3600"}),
                     place_.folder());
     ASSERT_TRUE(comes_true([&] { return !fs::is_empty(temporaries()); }));
     program.send(signal);
@@ -137,7 +131,7 @@ TEST_F(Surroundings, EndADownloadOfPredictWithoutATrace) {
 TEST_F(Surroundings, EndADownloadOfARunBeforeItsTimeOut) {
   const SilentServer server;
   for (const int signal : {SIGINT, SIGTERM}) {
-    Program program(with_temporaries({"train", server.url(), "--target", "y", "--url-timeout", "8"}),
+    Program program(with_temporaries({"train", server.url(), "--target", "y", "--url-timeout", "3600"}),
                     place_.folder());
     ASSERT_TRUE(comes_true([&] { return !fs::is_empty(temporaries()); }));
     program.send(signal);

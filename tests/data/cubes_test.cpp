@@ -170,6 +170,28 @@ TEST(Cubes, OfAListAreThoseThatItNamesInItsOrder) {
   EXPECT_THAT(masks_in(table), ElementsAre(1, 0, 0, 0));
 }
 
+// As those of a folder do.
+TEST(Cubes, OfAListHaveTheMaskBesideThemUnlessTheirLineNamesAnother) {
+  const TestFolder folder;
+  folder.write("a.npy", float_cube("1, 2, 1", 2));
+  folder.write("a_mask.npy", mask_file("1, 2", {0, 1}));
+  folder.write("b.npy", float_cube("1, 2, 1", 2, 10));
+  folder.write("b_mask.npy", mask_file("1, 2", {1, 1}));
+  folder.write("m.npy", mask_file("1, 2", {1, 0}));
+  const Table table = read_cubes(cubes_at(folder.write("list.csv", "a.npy\nb.npy,m.npy\n")));
+  EXPECT_THAT(masks_in(table), ElementsAre(0, 1, 1, 0));
+}
+
+TEST(Cubes, MaskBesideACubeOfAListThatIsALinkOutOfItsFolderIsRejected) {
+  const TestFolder folder;
+  std::filesystem::create_directory(folder.path() / "in");
+  folder.write("in/a.npy", float_cube("1, 2, 1", 2));
+  folder.write("secret.npy", mask_file("1, 2", {0, 1}));
+  std::filesystem::create_symlink(folder.path() / "secret.npy", folder.path() / "in/a_mask.npy");
+  EXPECT_THAT(refusal([&] { read_cubes(cubes_at(folder.write("in/list.csv", "a.npy\n"))); }),
+              HasSubstr("a link out of the folder of the list"));
+}
+
 TEST(Cubes, OfAListLieInItsFolder) {
   const TestFolder folder;
   std::filesystem::create_directory(folder.path() / "in");

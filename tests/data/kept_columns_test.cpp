@@ -14,6 +14,7 @@
 #include "data/page_memory.h"
 #include "data/preparation.h"
 #include "data/value_rows.h"
+#include "patience.h"
 
 namespace stoker {
 namespace {
@@ -77,10 +78,7 @@ TEST_F(KeptColumns, AreThoseOfTheTable) {
 // A thread of Arrow may still be about to let go of what it has read, however long it waits for its turn.
 bool little_memory_is_held() {
   constexpr std::int64_t little = 64 << 10;
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (page_memory()->bytes_allocated() >= little && std::chrono::steady_clock::now() < end)
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  return page_memory()->bytes_allocated() < little;
+  return test::comes_true([] { return page_memory()->bytes_allocated() < little; });
 }
 
 TEST_F(KeptColumns, TakeNoMemoryBeforeTheyAreAskedForNorAfterwards) {

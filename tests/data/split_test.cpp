@@ -35,6 +35,40 @@ TEST(Split, GivesEveryRowToExactlyOnePart) {
   EXPECT_TRUE(std::is_sorted(parts.first.begin(), parts.first.end()));
 }
 
+TEST(Split, IdsNameTheRowsOfBothPartsCountedFromZero) {
+  SplitConfig config;
+  config.train_ids = {4, 0, 7};
+  config.test_ids = {9};
+  const SplitRows parts = split_rows(numbered(10), config);
+  EXPECT_THAT(parts.first, ElementsAre(0, 4, 7));
+  EXPECT_THAT(parts.second, ElementsAre(9));
+  config.test_ids = {};
+  EXPECT_TRUE(split_rows(numbered(10), config).second.empty());
+}
+
+// A filter has left rows out; their numbers stay those of the source.
+TEST(Split, IdsAreThoseOfTheSource) {
+  SplitConfig config;
+  config.train_ids = {4};
+  config.test_ids = {6};
+  const SplitRows parts = split_rows(take_rows(numbered(10), {2, 4, 6}), config);
+  EXPECT_THAT(parts.first, ElementsAre(1));
+  EXPECT_THAT(parts.second, ElementsAre(2));
+}
+
+TEST(Split, IdsThatCannotBeTakenAreRejected) {
+  SplitConfig config;
+  config.train_ids = {0, 10};
+  EXPECT_THAT(refusal([&] { split_rows(numbered(10), config); }), HasSubstr("train_ids: there is no row 10"));
+  config.train_ids = {0, 1};
+  config.test_ids = {1};
+  EXPECT_THAT(problem_of(config), HasSubstr("row 1 is named twice"));
+  config.test_ids = {2};
+  config.group_column = "owner";
+  EXPECT_THAT(problem_of(config), HasSubstr("leave out"));
+  EXPECT_THAT(problem_of(SplitConfig{.test_ids = {1}}), HasSubstr("train_ids are not"));
+}
+
 TEST(Split, DependsOnTheSeedAlone) {
   const Table table = numbered(100);
   SplitConfig other;

@@ -172,6 +172,48 @@ TEST(Windows, RefuseTimesThatAreNone) {
   EXPECT_THAT(refusal_of_framing("t,x\n1,1\n2,2\n", config), HasSubstr("column 'time' is not in the table"));
 }
 
+// One bad time makes a column of text; the good one in row 1 says nothing about it.
+TEST(Windows, WrongTimeAmongGoodOnesIsShownWithItsRow) {
+  WindowsConfig config = windows_of(1, 1, "x");
+  config.time_column = "t";
+  EXPECT_THAT(refusal_of_framing("t,x\n2024-01-01,1\n2024-01-02,2\n2024-13-03,3\n2024-01-04,4\n", config),
+              testing::AllOf(HasSubstr("'2024-13-03' in row 3"), HasSubstr("%Y-%m-%d")));
+  EXPECT_THAT(refusal_of_framing("t,x\n1,1\n2,2\n3,3\nfour,4\n", config), HasSubstr("'four' in row 4"));
+}
+
+// Numbers of rows in the file, counted from 1 without the header.
+TEST(Windows, ValueIsFoundInTheRowOfTheFileThatHoldsIt) {
+  WindowsConfig config = windows_of(20, 3, "close");
+  for (const WindowLayout layout : {WindowLayout::columns, WindowLayout::windows}) {
+    config.layout = layout;
+    const Table table = framed(counting(60), config);
+    EXPECT_EQ(row_number_in(table, 0, "close"), 23);
+    EXPECT_EQ(row_number_in(table, 10, "close"), 33);
+    EXPECT_EQ(row_number_in(table, 0, ""), 20);
+    const Table part = take_rows(table, {7, 9});
+    EXPECT_EQ(row_number_in(part, 1, "close"), 32);
+    EXPECT_EQ(row_number_in(part, 1, lag_column("volume", 0)), 29);
+    EXPECT_EQ(row_number_in(part, 1, lag_column("volume", 5)), 24);
+  }
+  config.answer = Answer::path;
+  EXPECT_EQ(row_number_in(framed(counting(60), config), 0, answer_columns(config)[1]), 22);
+}
+
+// The rows stand in the file from the last time to the first.
+TEST(Windows, ValueOfASortedSeriesIsFoundInTheRowOfTheFileThatHoldsIt) {
+  WindowsConfig config = windows_of(2, 1, "x");
+  config.time_column = "t";
+  for (const WindowLayout layout : {WindowLayout::columns, WindowLayout::windows}) {
+    config.layout = layout;
+    const Table table = framed("t,x\n5,50\n4,40\n3,30\n2,20\n1,10\n", config);
+    EXPECT_EQ(row_number_in(table, 0, "x"), 3);                 // the answer 30
+    EXPECT_EQ(row_number_in(table, 0, lag_column("x", 1)), 5);  // 10
+    TestFolder folder;
+    write_arrow(table, folder.path() / "windows.arrow");
+    EXPECT_EQ(row_number_in(read_arrow(folder.path() / "windows.arrow"), 2, "x"), 1);
+  }
+}
+
 TEST(Windows, RefuseSeriesThatAreTooShort) {
   EXPECT_THAT(refusal_of_framing(counting(10), windows_of(11, 1)),
               testing::AllOf(HasSubstr("length 11 is longer than every series"), HasSubstr("has 10 rows")));

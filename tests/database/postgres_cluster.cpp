@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "database/postgres_library.h"
+#include "patience.h"
 
 namespace stoker::test {
 namespace {
@@ -119,7 +120,8 @@ void PostgresCluster::begin(const fs::path& programs) {
                              std::to_string(port_), "-k", folder_.string(), "-c",
                              "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "max_connections=20"},
                             folder_ / "log");
-    for (int wait = 0; wait < 600; ++wait) {
+    for (const auto end = std::chrono::steady_clock::now() + test::an_hour;
+         std::chrono::steady_clock::now() < end;) {
       int status = 0;
       if (::waitpid(server_, &status, WNOHANG) == server_) break;
       if (is_ready()) return;

@@ -115,35 +115,6 @@ TEST(RowMemory, RefusesALimitThatIsNoNumberOrLeavesNothing) {
             "STOKER_MEMORY_LIMIT is 0, which leaves no memory at all; unset it for no limit");
 }
 
-TEST(RoomInControlGroups, IsTheSmallestOfAllLevels) {
-  const TemporaryFolder folder;
-  const auto& root = folder.path();
-  write_file(root / "process", "0::/outer/inner\n");
-  std::filesystem::create_directories(root / "outer" / "inner");
-  EXPECT_EQ(room_in_control_groups(root / "process", root), std::nullopt);
-  write_file(root / "outer" / "memory.max", "1000\n");
-  write_file(root / "outer" / "memory.current", "700\n");
-  write_file(root / "outer" / "memory.stat", "anon 500\ninactive_file 150\nactive_file 50\n");
-  write_file(root / "outer" / "inner" / "memory.max", "max\n");
-  EXPECT_EQ(room_in_control_groups(root / "process", root), 500U) << "files that are kept count as free";
-  write_file(root / "outer" / "inner" / "memory.max", "400\n");
-  write_file(root / "outer" / "inner" / "memory.current", "500\n");
-  EXPECT_EQ(room_in_control_groups(root / "process", root), 0U);
-}
-
-TEST(RoomInControlGroups, IsReadOfTheFirstVersionToo) {
-  const TemporaryFolder folder;
-  const auto& root = folder.path();
-  write_file(root / "process", "5:cpu,cpuacct:/a\n4:memory:/a\n");
-  std::filesystem::create_directories(root / "memory" / "a");
-  write_file(root / "memory" / "memory.limit_in_bytes", "9223372036854771712\n");
-  EXPECT_EQ(room_in_control_groups(root / "process", root), std::nullopt) << "which stands for no limit";
-  write_file(root / "memory" / "a" / "memory.limit_in_bytes", "1000\n");
-  write_file(root / "memory" / "a" / "memory.usage_in_bytes", "900\n");
-  write_file(root / "memory" / "a" / "memory.stat", "total_inactive_file 100\ntotal_active_file 0\n");
-  EXPECT_EQ(room_in_control_groups(root / "process", root), 200U);
-}
-
 TEST(FreeHostMemory, IsSomeOfThisMachine) {
   EXPECT_GT(free_host_memory(), mebibyte);
 }

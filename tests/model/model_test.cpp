@@ -142,7 +142,8 @@ TEST_F(ModelFolder, OfAnotherProgramOrVersionIsRefused) {
 // Parsed they would take a hundred times their text and more.
 // Numbers as they can be written and no type holds, in each place where there is a number.
 TEST_F(ModelFolder, WithAnOddNumberInAnyPlaceIsReadOrRejectedByName) {
-  for (const Model& model : {linear_model(), network_model(Task::regression), network_model(Task::multiclass)}) {
+  for (const Model& model :
+       {linear_model(), network_model(Task::regression), network_model(Task::multiclass)}) {
     save_model(model, folder());
     const json written = description();
     for (const auto& [path, value] : written.flatten().items()) {

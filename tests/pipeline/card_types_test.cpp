@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "patience.h"
 #include "pipeline/card.h"
 #include "pipeline/sweep_document.h"
 #include "pipeline/watchers.h"
@@ -121,10 +122,7 @@ TEST_F(OtherNames, AreSeenAheadThroughTheSplit) {
     seen = true;
   };
   Watcher watcher;
-  watcher.at_card = [&](const std::string&) {
-    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (!seen && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
-  };
+  watcher.at_card = [&](const std::string&) { test::comes_true([&] { return seen.load(); }); };
   StopSignal stop;
   run_pipeline(read_document(value(), "small.yaml", folder_.path(), renamed_types()), ahead, watcher, stop);
   EXPECT_EQ(group_column, "flat");

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "base/files.h"
+#include "patience.h"
 #include "pipeline/watchers.h"
 
 namespace stoker {
@@ -65,12 +66,9 @@ class CommandsPlace {
 
   // Number of a process that a program wrote into a file, as soon as it is there.
   pid_t process_in(const std::string& name) const {
-    for (int i = 0; i < 2000; ++i) {
-      pid_t number = 0;
-      if (std::ifstream(folder() / name) >> number) return number;
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    return 0;
+    pid_t number = 0;
+    test::comes_true([&] { return static_cast<bool>(std::ifstream(folder() / name) >> number); });
+    return number;
   }
   static bool is_gone(pid_t process) { return process > 0 && ::kill(process, 0) != 0 && errno == ESRCH; }
 

@@ -49,6 +49,29 @@ cards:
       "pipeline.yaml:18: cards.evaluate.type: 'evaluat' is not a card type; did you mean evaluate?");
 }
 
+// load_balance is 0.01 since version 2; a document of version 1 trains the same model as before.
+TEST(Document, OfVersion1KeepsTheDefaultsOfVersion1) {
+  const auto balance_of = [](const char* version, const char* setting) {
+    const std::string text = fmt::format(
+        "version: {}\ncards:\n  model: {{ type: model_define_gpu, config: {{ model_type: "
+        "mixture_of_experts{} }} }}\n",
+        version, setting);
+    const Document document = read_document(config::parse_document(text, "a.yaml"), "a.yaml", ".");
+    return *card_named(document, "model").config.find("load_balance")->get_if<double>();
+  };
+  EXPECT_EQ(balance_of("1", ""), 0);
+  EXPECT_EQ(balance_of("2", ""), 0.01);
+  EXPECT_EQ(balance_of("1", ", load_balance: 0.5"), 0.5);
+  EXPECT_EQ(balance_of("2", ", load_balance: 0.0"), 0);
+}
+
+TEST(Document, StoppingMetricThatAGraphOfNodesCannotUseIsRejected) {
+  EXPECT_THAT(
+      refusal_of("version: 2\ncards:\n  model: { type: model_define_gpu, config: { model_type: node_graph, "
+                 "early_stopping_metric: roc_auc, validation_ratio: 0.2 } }\n"),
+      HasSubstr("cards.model.config.early_stopping_metric: roc_auc cannot be used with node_graph"));
+}
+
 TEST(Document, ReportsUnknownKeysOfTheDocumentAndOfCards) {
   EXPECT_EQ(refusal_of("version: 1\nnmae: x\ncards:\n  load: { type: data_load, confg: {}, config: { source: "
                        "sample } }\n"),
@@ -73,8 +96,8 @@ TEST(Document, ReportsInputsThatAreMissingOrUnknown) {
 }
 
 TEST(Document, RefusesOtherVersionsAndNone) {
-  EXPECT_EQ(refusal_of("version: 2\ncards: { load: { type: data_load, config: { source: sample } } }\n"),
-            "pipeline.yaml:1: version: 2 is unknown; this program reads version 1");
+  EXPECT_EQ(refusal_of("version: 3\ncards: { load: { type: data_load, config: { source: sample } } }\n"),
+            "pipeline.yaml:1: version: 3 is unknown; this program reads the versions 1 to 2");
   EXPECT_THAT(refusal_of("cards: { load: { type: data_load, config: { source: sample } } }\n"),
               HasSubstr("version: missing, and there is no default"));
   EXPECT_THAT(refusal_of("version: 1\n"), HasSubstr("cards: missing"));

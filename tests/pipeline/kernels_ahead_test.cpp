@@ -10,17 +10,16 @@
 
 #include "base/files.h"
 #include "model/mlp.h"
+#include "patience.h"
 #include "pipeline/watchers.h"
 
 namespace stoker {
 namespace {
 
-using namespace std::chrono_literals;
-
 // So long that only what never happens takes longer.
 template <class Future>
 bool comes(const Future& future) {
-  return future.wait_for(30s) == std::future_status::ready;
+  return future.wait_for(test::an_hour) == std::future_status::ready;
 }
 
 SmallPipeline network() {
@@ -46,9 +45,7 @@ void run_seeing(const Document& document, RunOptions options, Seen& seen, int ca
   };
   Watcher watcher;
   watcher.at_card = [&](const std::string& card) {
-    const auto limit = std::chrono::steady_clock::now() + 30s;
-    while (card == "load" && seen.calls < calls && std::chrono::steady_clock::now() < limit)
-      std::this_thread::sleep_for(1ms);
+    test::comes_true([&] { return card != "load" || seen.calls >= calls; });
   };
   StopSignal stop;
   run_pipeline(document, options, watcher, stop);
@@ -103,10 +100,7 @@ TEST(KernelsAhead, AreGivenUpWhenTheRunIsOver) {
   std::atomic<bool> was_stopped = false;
   options.compile_ahead = [&](const FitRequest&, const StopSignal& stop) {
     began.set_value();
-    const auto limit = std::chrono::steady_clock::now() + 30s;
-    while (stop.reason() == StopReason::none && std::chrono::steady_clock::now() < limit)
-      std::this_thread::sleep_for(1ms);
-    was_stopped = stop.reason() != StopReason::none;
+    was_stopped = test::comes_true([&] { return stop.reason() != StopReason::none; });
   };
   SmallPipeline pipeline = network();
   pipeline.train = "target_column: NO_SUCH, device: cpu";

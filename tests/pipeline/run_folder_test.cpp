@@ -58,8 +58,10 @@ TEST(RunFolder, RecordsWhichModelAnEvaluationMeasuredAndWhatEachCardDropped) {
   SmallPipeline pipeline;
   pipeline.split = "train_ratio: 0.8, test_ratio: 0.1";
   pipeline.more_cards =
-      "  filter: { type: data_filter, inputs: { dataset: split.train_dataset }, config: { where: [CRIM >= 0] } }\n"
-      "  second: { type: train, inputs: { train_dataset: filter.dataset, model_spec: model.model_spec }, config: "
+      "  filter: { type: data_filter, inputs: { dataset: split.train_dataset }, config: { where: [CRIM >= 0] "
+      "} }\n"
+      "  second: { type: train, inputs: { train_dataset: filter.dataset, model_spec: model.model_spec }, "
+      "config: "
       "{ target_column: MEDV } }\n"
       "  measure: { type: evaluate, inputs: { trained_model: second.trained_model, test_dataset: "
       "split.test_dataset } }\n";

@@ -19,6 +19,7 @@ namespace {
 
 using testing::AllOf;
 using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 const std::filesystem::path examples_folder = std::filesystem::path(STOKER_SOURCE_DIR) / "examples";
@@ -185,10 +186,18 @@ TEST(TrainrunForm, BecomesCardsWithTheSameSettings) {
   EXPECT_EQ(*at(model, {"schedule"}).get_if<std::string>(), "plateau");
   EXPECT_EQ(number("step_factor"), 0.5);
   EXPECT_EQ(*at(model, {"early_stopping_patience"}).get_if<std::int64_t>(), 4);
-  EXPECT_EQ(number("validation_ratio"), 0.25);
+  const auto ids = [&](const config::Value& list) {
+    std::vector<std::int64_t> numbers;
+    for (const config::Value& each : *list.get_if<config::Value::List>())
+      numbers.push_back(*each.get_if<std::int64_t>());
+    return numbers;
+  };
+  EXPECT_THAT(ids(at(model, {"validation_ids"})), ElementsAre(6, 7));
   EXPECT_EQ(at(model, {"nodes"}).get_if<config::Value::List>()->size(), 6U);  // straight is no loss of it
   EXPECT_EQ(*at(document, {"cards", "train", "config", "keep_best"}).get_if<std::int64_t>(), 2);
-  EXPECT_EQ(*at(document, {"cards", "split", "config", "test_ratio"}).get_if<double>(), 0.2);
+  EXPECT_THAT(ids(at(document, {"cards", "split", "config", "train_ids"})),
+              ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+  EXPECT_THAT(ids(at(document, {"cards", "split", "config", "test_ids"})), ElementsAre(8, 9));
   EXPECT_EQ(*at(document, {"cards", "load", "config", "path"}).get_if<std::string>(), "cubes");
   std::string notes;
   for (const std::string& note : diagnostics.notes()) notes += note + "\n";
@@ -289,7 +298,7 @@ TEST(TrainrunForm, SaysWhatBecomesOfIdsThatAreNamedInPart) {
   std::string alone = replaced_in_trainrun("  val_ids: [6, 7]\n  test_ids: [8, 9]\n", "");
   const auto [all, notes] = converted(alone);
   EXPECT_EQ(at(all, {"cards"}).find("evaluate"), nullptr);
-  EXPECT_EQ(*at(all, {"cards", "split", "config", "train_ratio"}).get_if<double>(), 1);
+  EXPECT_EQ(at(all, {"cards", "split", "config", "train_ids"}).get_if<config::Value::List>()->size(), 6U);
   EXPECT_THAT(converted(replaced_in_trainrun("  train_ids: [0, 1, 2, 3, 4, 5]\n", "")).second,
               Contains(HasSubstr("train_ids are not named")));
 }

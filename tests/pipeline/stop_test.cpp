@@ -319,7 +319,7 @@ void train_until_a_write_hangs(const fs::path& out) {
   RunOptions options = options_in(out);
   options.resume = first.run_folder;
   options.grace = std::chrono::milliseconds(100);
-  ::alarm(10);  // hanging on is no way to pass
+  ::alarm(3600);  // hanging on is no way to pass
   Watcher watcher;
   fmt::print(stderr, "{}\n", failure_of(pipeline.document(), options, watcher).what());
 }

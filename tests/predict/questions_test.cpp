@@ -13,6 +13,7 @@
 #include "predict/certainty.h"
 #include "predict/evaluate.h"
 #include "predict/importance.h"
+#include "predict/naive_predictions.h"
 #include "predict/real_coefficients.h"
 
 namespace stoker {
@@ -153,27 +154,30 @@ TEST(Intervals, AreTheSameEachTime) {
   for (std::size_t i = 0; i < once.size(); ++i) EXPECT_EQ(once[i].low, again[i].low);
 }
 
-TEST(Baseline, OfNumbersIsTheirMean) {
-  const std::vector<double> actual{1, 2, 3, 6};
-  const Baseline baseline = baseline_of(measured_numbers(actual, actual), metrics_for(Task::regression));
-  EXPECT_EQ(baseline.predicts, "the mean");
-  ASSERT_GE(baseline.metrics.size(), 3U);
-  EXPECT_EQ(baseline.metrics[0], (std::pair<std::string, double>("r2", 0)));
-  EXPECT_NEAR(baseline.metrics[1].second, std::sqrt((4 + 1 + 0 + 9) / 4.0), 1e-12);
+TEST(Baseline, OfNumbersIsTheMeanOfTheTrainingRows) {
+  PreparationConfig config;
+  config.target_column = "y";
+  const Preparation preparation =
+      Preparation::fit(table_of("x,y\n1,1\n2,2\n3,3\n4,6\n"), config, Scaling::none, no_notes());
+  const std::vector<double> actual{10, 20};
+  const auto naive = naive_numbers(preparation, table_of("x,y\n1,10\n2,20\n"), actual);
+  ASSERT_EQ(naive.size(), 1U);
+  EXPECT_EQ(naive[0].predicts, "the mean");
+  EXPECT_THAT(naive[0].values, ElementsAre(3, 3));
 }
 
-TEST(Baseline, OfClassesIsTheMostFrequentWithTheSharesOfAll) {
-  const Predictions predictions = sure_predictions({0, 1, 0, 1});
-  const std::vector<std::int64_t> actual{0, 0, 0, 1};
-  const ClassRows rows = rows_of(actual, predictions);
-  const Baseline baseline = baseline_of({{}, {}, &rows}, metrics_for(Task::binary));
-  const auto value = [&](std::string_view name) {
-    for (const auto& [each, number] : baseline.metrics)
-      if (each == name) return number;
-    return std::nan("");
-  };
-  EXPECT_EQ(value("accuracy"), 0.75);
-  EXPECT_NEAR(value("log_loss"), -(0.75 * std::log(0.75) + 0.25 * std::log(0.25)), 1e-12);
+TEST(Baseline, OfClassesIsTheMostFrequentOfTheTrainingRowsWithTheSharesOfAll) {
+  PreparationConfig config;
+  config.target_column = "y";
+  const Preparation preparation =
+      Preparation::fit(table_of("x,y\n1,no\n2,no\n3,no\n4,yes\n"), config, Scaling::none, no_notes());
+  const std::vector<std::int64_t> actual{1, 1, 0, 2};  // the last is a class that training did not have
+  const auto naive = naive_classes(preparation, actual, 3);
+  ASSERT_EQ(naive.size(), 1U);
+  EXPECT_THAT(naive[0].scored.predicted, ElementsAre(0, 0, 0, 0));
+  EXPECT_THAT(naive[0].scored.of_actual, ElementsAre(0.25, 0.25, 0.75, 0));
+  const Baseline baseline = baseline_of_classes(naive[0], actual, 3, metrics_for(Task::multiclass));
+  EXPECT_EQ(baseline.metrics.front(), (std::pair<std::string, double>("accuracy", 0.25)));
 }
 
 // y = 3 a, while b is noise and kind adds 6 for brick: three columns of four numbers.
@@ -243,11 +247,14 @@ TEST(Judge, AddsHowSureAndHowMuchBetterThanNothing) {
   const Model model = model_of_houses(Scaling::none);
   const Evaluation judged = judge(model, table_of(table_of_houses(100)), no_notes());
   EXPECT_EQ(judged.intervals.size(), judged.metrics.size());
-  ASSERT_TRUE(judged.baseline);
+  ASSERT_NE(judged.baseline(), nullptr);
   const Evaluation back = Evaluation::from_json(nlohmann::json::parse(judged.to_json().dump()));
   EXPECT_EQ(back.interval("rmse")->high, judged.interval("rmse")->high);
-  EXPECT_EQ(back.baseline->metrics, judged.baseline->metrics);
-  EXPECT_FALSE(evaluate(model, table_of(table_of_houses(100))).baseline);
+  EXPECT_EQ(back.baseline()->metrics, judged.baseline()->metrics);
+  ASSERT_TRUE(back.verdict);
+  EXPECT_TRUE(back.verdict->is_better);
+  EXPECT_EQ(text_of(*back.verdict), text_of(*judged.verdict));
+  EXPECT_EQ(evaluate(model, table_of(table_of_houses(100))).baseline(), nullptr);
 }
 
 TEST(Calibration, IsHowOftenAProbabilityComesTrue) {
@@ -331,7 +338,7 @@ TEST(Judge, WarnsWhereAHighAccuracyHidesARareClass) {
   EXPECT_THAT(
       warnings_of(always_no(), rows_with_a_rare_class()),
       ElementsAre(HasSubstr("92.0 % of the rows are right, but none of the 8 rows of 'yes': judge by"),
-                  HasSubstr("to predict the most frequent class is as good or better")));
+                  HasSubstr("not better than always predicting the most frequent class (")));
 }
 
 // Too sure of "no", and therefore no better by anything that counts classes or by the loss.
@@ -340,7 +347,7 @@ TEST(Judge, CallsNoModelUselessThatRanksRowsBetterThanChance) {
   EXPECT_THAT(warnings_of(always_no(-0.01, too_low), rows_with_a_rare_class()),
               ElementsAre(HasSubstr("none of the 8 rows of 'yes'")));
   EXPECT_THAT(warnings_of(always_no(0.01, too_low), rows_with_a_rare_class()),
-              ElementsAre(HasSubstr("none of the 8"), HasSubstr("as good or better")));
+              ElementsAre(HasSubstr("none of the 8"), HasSubstr("not better than always")));
 }
 
 TEST(Importance, OfAModelThatAlwaysPredictsOneClassIsThatOfItsLoss) {
@@ -363,6 +370,7 @@ TEST(HumanNumber, HasOneStyleForAllSizes) {
   EXPECT_EQ(human_number(0.071234567), "0.0712346");
   EXPECT_EQ(human_number(999.9999), "1,000");
   EXPECT_EQ(human_number(std::nan("")), "nan");
+  EXPECT_EQ(human_number(-std::nan("")), "nan");
 }
 
 }  // namespace

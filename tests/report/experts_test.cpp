@@ -52,6 +52,21 @@ TEST(ExpertsRecord, CountsEpochsFromOne) {
   EXPECT_EQ(record.epoch_of(11), 2);
 }
 
+// The weights of epoch 23 were saved, and the first expert was created in epoch 73.
+TEST(ExpertUse, SavedModelThatPrecedesAllChangesIsReported) {
+  const ExpertUse use{23, 73, 6, 6, {100, 0}, 50};
+  EXPECT_THAT(saved_before_changes(use),
+              HasSubstr("weights of epoch 23, before the first change of its experts in epoch 73; 6 births"));
+  const ExpertUse back =
+      expert_use_from(RecordPart(to_json(use), [] { return std::string("experts"); }));
+  EXPECT_EQ(to_json(back), to_json(use));
+}
+
+TEST(ExpertUse, SavedModelThatPrecedesSomeChangesIsReportedAndTheLastOneIsNot) {
+  EXPECT_THAT(saved_before_changes({90, 73, 6, 2, {}, 0}), HasSubstr("; 2 of the 6 births"));
+  EXPECT_EQ(saved_before_changes({150, 73, 6, 0, {}, 0}), "");
+}
+
 TEST(ExpertsRecord, OfAnotherFormIsRefusedByItsPlace) {
   const json good = to_json(mixture_of(4, {"cat", "dog"}));
   const auto refused = [&](const std::string& place, const json& value) {

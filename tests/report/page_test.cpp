@@ -125,7 +125,7 @@ TEST(Report, AnswersWhatPeopleAskOfAModel) {
   run.save();
   Evaluation evaluation = testing::classification_of("kind", {"flat", "house"});
   evaluation.intervals = {{"accuracy", 0.88, 0.97, 0.02}};
-  evaluation.baseline = Baseline{"the most frequent class", {{"accuracy", 0.657}}};
+  evaluation.baselines = {Baseline{"the most frequent class", {{"accuracy", 0.657}}}};
   evaluation.charts.push_back(
       ClassScores{{"flat", "house"}, {0.91, 0.92}, {0.93, 0.94}, {0.95, 0.96}, {75, 39}});
   evaluation.charts.push_back(
@@ -147,8 +147,9 @@ TEST(Report, TellsHowGoodAForecastIsAtEachStep) {
   RunFolder run;
   Evaluation evaluation = testing::regression_of("close");
   evaluation.by_step = {{{"r2", 0.91}, {"rmse", 1.25}}, {{"r2", 0.82}, {"rmse", 2.5}}};
-  evaluation.baseline = Baseline{
-      "the last value", {{"r2", 0.7}, {"rmse", 3}}, {{{"r2", 0.8}, {"rmse", 2}}, {{"r2", 0.6}, {"rmse", 4}}}};
+  evaluation.baselines = {Baseline{"the last value",
+                                   {{"r2", 0.7}, {"rmse", 3}},
+                                   {{{"r2", 0.8}, {"rmse", 2}}, {{"r2", 0.6}, {"rmse", 4}}}}};
   run.write_evaluation("evaluate", evaluation);
   write_report(run.paths());
   const std::string page = run.report();

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <regex>
 #include <stdexcept>
+#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -119,6 +121,20 @@ TEST(SpectralPictures, OutlineWhatIsMarkedAndWhatWasFound) {
                                       HasSubstr("channels 3, 2 and 1 (650, 550 and 450 nm)")));
   const CubeView undecided = view_of(cube.pixels(), cube.scores, {}, "");
   EXPECT_THAT(cube_picture(undecided).commands, Not(HasSubstr("found")));
+}
+
+// gnuplot rejects a range of colours whose two ends are written alike.
+TEST(SpectralPictures, OfScoresThatAreAllAlikeAreDrawn) {
+  for (const float score : {0.0F, 0.5F, -7.25F, 3e10F, 1e-20F}) {
+    const std::vector<float> scores(12, score);
+    const CubeView view = view_of({3, 4, 1, scores}, scores, {}, "flat");
+    std::smatch ends;
+    const std::string commands = cube_picture(view).commands;
+    ASSERT_TRUE(std::regex_search(commands, ends, std::regex("set cbrange \\[(\\S+):(\\S+)\\]"))) << commands;
+    EXPECT_LT(std::stod(ends[1]), std::stod(ends[2])) << score;
+    EXPECT_LE(std::stod(ends[1]), score);
+    EXPECT_GE(std::stod(ends[2]), score);
+  }
 }
 
 TEST(SpectralPictures, OfLargeCubesStayBounded) {

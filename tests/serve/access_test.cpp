@@ -125,10 +125,10 @@ TEST(ServiceSession, EndsByItselfAfterItsTime) {
   const Browser browser(service, service.token());
   ASSERT_EQ(browser.opened.status, 201);
   int status = 200;
-  for (int i = 0; i < 200 && status == 200; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  comes_true([&] {
     status = browser.get(service, "/api/session").status;
-  }
+    return status != 200;
+  });
   EXPECT_EQ(status, 401);
 }
 
@@ -274,6 +274,15 @@ TEST(ServiceAudit, TellsWhoDidWhatAndNoSecret) {
     EXPECT_THAT(log, Not(HasSubstr(secret)));
   const auto others = std::filesystem::perms::group_all | std::filesystem::perms::others_all;
   EXPECT_EQ(std::filesystem::status(file).permissions() & others, std::filesystem::perms::none);
+}
+
+TEST(ServiceStore, VariableThatIsNotSetIsRejected) {
+  const Workplace place;
+  const Finished finished =
+      place.stoker({"serve", "--port", "0", "--store", "${STOKER_STORE_THAT_IS_NOT_SET}"});
+  EXPECT_EQ(finished.code, 2);
+  EXPECT_THAT(finished.errors, HasSubstr("STOKER_STORE_THAT_IS_NOT_SET, which is not set"));
+  EXPECT_FALSE(std::filesystem::exists(place.folder() / "${STOKER_STORE_THAT_IS_NOT_SET}"));
 }
 
 TEST(ServiceStore, IsNotTakenWithAPasswordThatEverybodyCouldRead) {

@@ -63,6 +63,32 @@ TEST(ServiceCommands, ThatFailTellNoFolderOfTheServer) {
   }
 }
 
+TEST(ServiceCommands, CannotReadTheEnvironmentOfTheService) {
+  const std::string secret = "s3cr3t-of-the-service";
+  const Workplace place;
+  setenv("STOKER_OWN_SECRET", secret.c_str(), 1);
+  // Of every process, and the memory maps of its own parents, which the same right opens.
+  const RunningService service(
+      {"--commands",
+       write_own_command(
+           place,
+           "for each in /proc/[0-9]*/environ; do tr '\\0' '\\n' < $each; done > seen 2> /dev/null\n"
+           "echo \"warning: $(grep -c OWN_SECRET seen) seen\"\n"
+           "echo \"warning: $(head -c 1 /proc/$PPID/maps | wc -c) mapped\"\n"
+           "cp $input $output")});
+  unsetenv("STOKER_OWN_SECRET");
+  const HttpAnswer posted = service.post("/api/training/jobs", training_behind_own_command());
+  ASSERT_EQ(posted.status, 201) << posted.body;
+  const std::string id = posted.json()["id"];
+  const json job = service.wait_for_job(id, {"completed", "failed"});
+  ASSERT_EQ(job["state"], "completed") << job.dump(2);
+  const std::string warnings = job.dump();
+  EXPECT_THAT(warnings, HasSubstr("0 seen"));
+  constexpr int first_version = 2;
+  if (service.get("/api/system").json()["readers"]["landlock"].get<int>() >= first_version)
+    EXPECT_THAT(warnings, HasSubstr("0 mapped"));
+}
+
 TEST(ServiceCommands, AreOnlyThoseOfTheOperator) {
   const RunningService service;
   const HttpAnswer refused = service.post("/api/training/jobs", training_behind_own_command());

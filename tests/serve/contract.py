@@ -30,12 +30,12 @@ CHECKS = [
 class Service:
     """A service of its own on a free port, which ends with this."""
 
-    def __init__(self, stoker, folder):
+    def __init__(self, stoker, folder, options=(), variables=None):
         self.log = open(folder / "errors.txt", "w+")
         self.data = folder / "data"
         self.process = subprocess.Popen(
-            [stoker, "serve", "--port", "0", "--data", str(self.data), "--requests-per-second", "0"],
-            stdout=subprocess.PIPE, stderr=self.log, text=True)
+            [stoker, "serve", "--port", "0", "--data", str(self.data), "--requests-per-second", "0", *options],
+            env={**os.environ, **(variables or {})}, stdout=subprocess.PIPE, stderr=self.log, text=True)
         self.url = re.search(r"http://\S+?:\d+", self.process.stdout.readline()).group()
         self.token = re.search(r"stk_\w+", self.process.stdout.readline()).group()
 

@@ -125,9 +125,7 @@ cards:
   static std::vector<std::string> uploads() { return files_below(service().data() / "uploads"); }
   // What was sent as a file goes when the last of it is sent, which a client may see before.
   static bool uploads_go() {
-    for (int attempt = 0; attempt < 1'000 && !uploads().empty(); ++attempt)
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    return uploads().empty();
+    return comes_true([] { return uploads().empty(); });
   }
 };
 

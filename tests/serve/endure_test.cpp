@@ -33,22 +33,22 @@ std::string started(const RunningService& service, const json& job) {
 }
 
 pid_t process_of_job(const RunningService& service, const std::string& id) {
-  for (int i = 0; i < 500; ++i) {
+  long process = 0;
+  const bool has_one = comes_true([&] {
     std::ifstream file(service.data() / "jobs" / id / "lock");
-    long process = 0;
-    if (file >> process && process > 1) return static_cast<pid_t>(process);
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  throw std::runtime_error("the job has no process");
+    return file >> process && process > 1;
+  });
+  if (!has_one) throw std::runtime_error("the job has no process");
+  return static_cast<pid_t>(process);
 }
 
 void wait_for_file(const fs::path& file, std::uintmax_t more_than = 0) {
-  for (int i = 0; i < 1000; ++i) {
+  const bool has_come = comes_true([&] {
     std::error_code none;
-    if (const auto size = fs::file_size(file, none); !none && size > more_than) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  throw std::runtime_error(file.string() + " does not come");
+    const auto size = fs::file_size(file, none);
+    return !none && size > more_than;
+  });
+  if (!has_come) throw std::runtime_error(file.string() + " does not come");
 }
 
 // Until its first epochs are told.
@@ -61,13 +61,11 @@ std::string trained_a_while(const RunningService& service, const std::string& id
 }
 
 bool is_gone(pid_t process) {
-  for (int i = 0; i < 500; ++i) {
+  return comes_true([&] {
     std::ifstream file("/proc/" + std::to_string(process) + "/stat");
     std::string line;
-    if (!std::getline(file, line) || line.find(") Z ") != std::string::npos) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  return false;
+    return !std::getline(file, line) || line.find(") Z ") != std::string::npos;
+  });
 }
 
 json ended(const RunningService& service, const std::string& id) {
@@ -171,9 +169,7 @@ TEST(EndureRemoval, OfARunningJobEndsItFirst) {
   const pid_t process = process_of_job(service, id);
   EXPECT_EQ(service.ask("DELETE", jobs + "/" + id).status, 202);
   EXPECT_TRUE(is_gone(process));
-  for (int i = 0; i < 500 && service.get(jobs + "/" + id).status != 404; ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  EXPECT_EQ(service.get(jobs + "/" + id).status, 404);
+  EXPECT_TRUE(comes_true([&] { return service.get(jobs + "/" + id).status == 404; }));
   EXPECT_FALSE(fs::exists(service.data() / "runs" / run));
   EXPECT_FALSE(fs::exists(service.data() / "jobs" / id));
 }

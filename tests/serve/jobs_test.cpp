@@ -67,14 +67,13 @@ TEST(ServiceJobs, CountTheRowsThatAFilterDrops) {
   ASSERT_EQ(made.status, 201) << made.body;
   const json job = service.wait_for_job(made.json()["id"], {"completed", "failed"});
   ASSERT_EQ(job["state"], "completed") << job.dump(1);
-  const Finished counted =
-      Program({"/usr/bin/env", "python3", "-c",
-               "import sqlite3\n"
-               "rows = sqlite3.connect('data/datasets/uhf_mixed.sqlite').execute("
-               "'SELECT count(*), sum(snr_db < 10) FROM uhf_mixed').fetchone()\n"
-               "print(*rows)"},
-              service.place().folder())
-          .wait();
+  const Finished counted = Program({"/usr/bin/env", "python3", "-c",
+                                    "import sqlite3\n"
+                                    "rows = sqlite3.connect('data/datasets/uhf_mixed.sqlite').execute("
+                                    "'SELECT count(*), sum(snr_db < 10) FROM uhf_mixed').fetchone()\n"
+                                    "print(*rows)"},
+                                   service.place().folder())
+                               .wait();
   ASSERT_EQ(counted.code, 0) << counted.errors;
   const json dropped = job["summary"]["dropped_rows"];
   ASSERT_EQ(dropped.size(), 1U) << job["summary"].dump(1);

@@ -106,18 +106,19 @@ TEST(ModelsOnRecord, WithMetricsOfOtherModelsGetTheirOwnAtTheNextStart) {
   ASSERT_EQ(before.size(), 2U);
   EXPECT_EQ(service.stop().code, 0);
   const Finished changed =
-      Program({"/usr/bin/env", "python3", "-c",
-               "import json, sqlite3\n"
-               "store = sqlite3.connect('data/store.sqlite')\n"
-               "rows = [(id, json.loads(facts)) for id, facts in store.execute('SELECT id, facts FROM "
-               "stoker_models')]\n"
-               "every = {card: metrics for _, facts in rows for card, metrics in facts['metrics'].items()}\n"
-               "for id, facts in rows:\n"
-               "    del facts['folder_in_run']\n"
-               "    facts['metrics'] = every\n"
-               "    store.execute('UPDATE stoker_models SET facts = ? WHERE id = ?', (json.dumps(facts), id))\n"
-               "store.commit()"},
-              service.place().folder())
+      Program(
+          {"/usr/bin/env", "python3", "-c",
+           "import json, sqlite3\n"
+           "store = sqlite3.connect('data/store.sqlite')\n"
+           "rows = [(id, json.loads(facts)) for id, facts in store.execute('SELECT id, facts FROM "
+           "stoker_models')]\n"
+           "every = {card: metrics for _, facts in rows for card, metrics in facts['metrics'].items()}\n"
+           "for id, facts in rows:\n"
+           "    del facts['folder_in_run']\n"
+           "    facts['metrics'] = every\n"
+           "    store.execute('UPDATE stoker_models SET facts = ? WHERE id = ?', (json.dumps(facts), id))\n"
+           "store.commit()"},
+          service.place().folder())
           .wait();
   ASSERT_EQ(changed.code, 0) << changed.errors;
   service.start();

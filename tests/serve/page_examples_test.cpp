@@ -34,8 +34,8 @@ std::vector<std::string> examples_of_page() {
 std::string events_until_trained(const RunningService& service, const std::string& job) {
   Connection connection(service.port());
   connection.send(fmt::format(
-      "GET /api/training/jobs/{}/events HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\n\r\n", job,
-      service.port(), service.token()));
+      "GET /api/training/jobs/{}/events HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\n\r\n",
+      job, service.port(), service.token()));
   return connection.read_until(
       [](const std::string& told) {
         for (const char* each : {"event: epoch_finished", "event: trial_finished", "\"state\":\"completed\"",
@@ -56,8 +56,8 @@ TEST(PageExamples, RunThroughTheServiceAsTheyStand) {
         service.post("/api/projects/" + project + "/documents",
                      {{"name", name}, {"content", text_of_source(fs::path("examples") / name)}});
     ASSERT_EQ(saved.status, 201) << name << saved.body;
-    const HttpAnswer made = service.post(
-        "/api/documents/" + saved.json()["id"].get<std::string>() + "/run", json{{"version", 1}});
+    const HttpAnswer made = service.post("/api/documents/" + saved.json()["id"].get<std::string>() + "/run",
+                                         json{{"version", 1}});
     ASSERT_EQ(made.status, 201) << name << made.body;
     const std::string job = made.json()["id"];
     const std::string told = events_until_trained(service, job);

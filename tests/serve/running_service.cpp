@@ -146,7 +146,7 @@ void RunningService::start() {
   std::vector<std::string> words{STOKER_PROGRAM, "serve", "--port", "0", "--data", data().string()};
   words.insert(words.end(), options_.begin(), options_.end());
   program_ = std::make_unique<Program>(words, place_.folder());
-  const auto until = steady_clock::now() + std::chrono::seconds(60);
+  const auto until = steady_clock::now() + an_hour;
   while (steady_clock::now() < until) {
     const std::string said = program_->output_so_far();
     const std::size_t at = said.find("://127.0.0.1:");

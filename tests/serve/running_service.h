@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/program.h"
+#include "patience.h"
 
 namespace stoker::test {
 
@@ -32,10 +33,10 @@ class Connection {
 
   bool send(const std::string& bytes);  // false: the other side has closed it
   void half_close();
-  HttpAnswer answer(std::chrono::seconds patience = std::chrono::seconds(20));
+  HttpAnswer answer(std::chrono::seconds patience = test::an_hour);
   // What comes until the other side closes, or until `enough` says so.
   std::string read_until(const std::function<bool(const std::string&)>& enough,
-                         std::chrono::seconds patience = std::chrono::seconds(60));
+                         std::chrono::seconds patience = test::an_hour);
 
  private:
   int socket_ = -1;
@@ -70,7 +71,7 @@ class RunningService {
 
   // Waits until a job is in one of these states, and returns it.
   nlohmann::json wait_for_job(const std::string& id, const std::vector<std::string>& states,
-                              std::chrono::seconds patience = std::chrono::seconds(120)) const;
+                              std::chrono::seconds patience = test::an_hour) const;
 
  private:
   std::vector<std::string> options_;

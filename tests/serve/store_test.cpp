@@ -88,7 +88,7 @@ void lose_store(RunningService& service, bool leaves_empty_file) {
 void rebuild_store_of(const RunningService& service) {
   Program rebuilding = service_with(service, {service.data().string(), "--rebuild-store"});
   wait_until_it_serves(rebuilding);
-  for (int i = 0; i < 500 && rebuilding.output_so_far().find("rebuilt the store") == std::string::npos; ++i)
+  while (rebuilding.output_so_far().find("rebuilt the store") == std::string::npos)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_THAT(rebuilding.output_so_far(), HasSubstr("tokens, sessions"));
   rebuilding.send(SIGTERM);

@@ -216,6 +216,25 @@ TEST(RecordsPlace, WrittenWronglyIsToldHowItIsWritten) {
   before == nullptr ? unsetenv("STOKER_STORE") : setenv("STOKER_STORE", usual.c_str(), 1);
 }
 
+TEST(RecordsPlace, VariableStandsForItsValue) {
+  const char* before = std::getenv("STOKER_STORE");
+  const std::string usual = before == nullptr ? "" : before;
+  setenv("STOKER_STORE", "${STOKER_TEST_STORE}", 1);
+  setenv("STOKER_TEST_STORE", "sqlite:/tmp/other.sqlite", 1);
+  EXPECT_EQ(Records().place(), "/tmp/other.sqlite");
+  setenv("STOKER_TEST_STORE", "postgresql://anna@localhost/jobs", 1);
+  EXPECT_EQ(Records().place(), "the PostgreSQL of STOKER_STORE");
+  unsetenv("STOKER_TEST_STORE");
+  try {
+    Records();
+    ADD_FAILURE() << "a variable that is not set was taken for the name of a file";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::wrong_request);
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("STOKER_TEST_STORE"), HasSubstr("is not set")));
+  }
+  before == nullptr ? unsetenv("STOKER_STORE") : setenv("STOKER_STORE", usual.c_str(), 1);
+}
+
 INSTANTIATE_TEST_SUITE_P(On, RecordsOfBoth, ::testing::Values(StoreKind::sqlite, StoreKind::postgres),
                          name_of_store);
 

@@ -172,7 +172,7 @@ TEST_F(CheckpointWriterTest, MeasuresWhatCheckpointsCostTheTraining) {
   EXPECT_GT(outcome.progress.checkpoints.taken, 0);
   EXPECT_GT(outcome.progress.checkpoints.seconds, 0);
   EXPECT_GT(outcome.progress.checkpoints.last_seconds, 0);
-  EXPECT_LT(opened().newest()->progress.checkpoints.seconds, 1);
+  EXPECT_LE(opened().newest()->progress.checkpoints.seconds, outcome.progress.checkpoints.seconds);
 }
 
 // The folder of checkpoints is a file: what a full disk does to the writer, in every surrounding.

@@ -4,6 +4,8 @@
 #include <array>
 #include <chrono>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <thread>
 
 #include "base/files.h"
@@ -21,62 +23,108 @@ using test::RecordingListener;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(ChooseBatch, TriesSizesThatLeaveAnEpochSomeSteps) {
+TEST(BatchSizes, TriesSizesThatLeaveAnEpochSomeSteps) {
   EXPECT_THAT(batch_sizes_to_try(10), ElementsAre(10));
   EXPECT_THAT(batch_sizes_to_try(500), ElementsAre(32));
   EXPECT_THAT(batch_sizes_to_try(4096), ElementsAre(32, 64, 128, 256));
   EXPECT_EQ(batch_sizes_to_try(10'000'000).back(), 8192);
 }
 
-TEST(ChooseBatch, TakesTheSmallestThatIsAsFastAsAny) {
+TEST(FastestBatch, TakesTheSmallestThatIsAsFastAsAny) {
   const std::array<TriedBatch, 4> tried{{{32, 100}, {64, 190}, {128, 198}, {256, 199}}};
   EXPECT_EQ(fastest_batch(tried), 64);
   const std::array<TriedBatch, 3> falling{{{32, 100}, {64, 90}, {128, 80}}};
   EXPECT_EQ(fastest_batch(falling), 32);
 }
 
-TEST(ChooseBatch, ScalesTheRateByTheStatedRule) {
+TEST(BatchSizes, ScalesTheRateByTheStatedRule) {
   EXPECT_DOUBLE_EQ(rate_factor_of(128, Optimizer::sgd), 4);
   for (const Optimizer each : {Optimizer::adam, Optimizer::adamw, Optimizer::lion})
     EXPECT_DOUBLE_EQ(rate_factor_of(128, each), 2);
   EXPECT_DOUBLE_EQ(rate_factor_of(32, Optimizer::adam), 1);
 }
 
-// Every step takes as long, so more rows are faster, until memory runs out.
-class RunningOutOfMemory : public test::ScriptedEngine {
+// The time that planted engines take, in place of that of the machine.
+struct PlantedTime {
+  double wall = 0;
+  double cpu = 0;
+  ProbeClocks clocks() {
+    return {[this] { return wall; }, [this] { return cpu; }};
+  }
+};
+
+// Every step takes 10 ms of CPU time, so more rows are faster, until memory runs out. Other programs make
+// each use of the engine as many times slower as `slower` says.
+class PlantedEngine : public test::ScriptedEngine {
  public:
-  RunningOutOfMemory(std::int64_t rows, std::int64_t most)
-      : ScriptedEngine({.steps_per_epoch = 1'000'000}), rows_(rows), most_(most) {}
+  PlantedEngine(std::int64_t rows, std::int64_t most, PlantedTime& time,
+                std::function<Probe(std::int64_t rows)> slower)
+      : ScriptedEngine({.steps_per_epoch = 1'000'000}),
+        rows_(rows),
+        most_(most),
+        time_(time),
+        slower_(std::move(slower)) {}
   ChunkResult run(const Chunk& chunk) override {
     if (rows_ > most_) throw OutOfMemory("planted");
-    std::this_thread::sleep_for(std::chrono::milliseconds(10 * chunk.learning_rates.size()));
+    const Probe times = slower_(rows_);
+    const double seconds = 0.01 * static_cast<double>(chunk.learning_rates.size());
+    time_.wall += times.wall_seconds * seconds;
+    time_.cpu += times.cpu_seconds * seconds;
     return ScriptedEngine::run(chunk);
   }
 
  private:
   std::int64_t rows_;
   std::int64_t most_;
+  PlantedTime& time_;
+  std::function<Probe(std::int64_t rows)> slower_;
 };
 
-TEST(ChooseBatch, StopsWhereMemoryRunsOut) {
-  const Table table = test::sample(SampleName::friedman, 8192);
-  const ModelSpec spec = test::small_network();
-  const PreparedData data = prepare(table, nullptr, test::predicting_last(table),
-                                    form_of(family_of(spec), spec.settings), no_notes());
-  const EngineRequest request = engine_request(spec, data, Device::cpu());
-  std::string said;
-  const Notes notes = [&](Severity, const std::string& message) { said = message; };
-  const auto choose = [&](std::int64_t most) {
-    return choose_batch(
-        request,
-        [most](const EngineRequest& each) {
-          return std::make_unique<RunningOutOfMemory>(each.batch_size, most);
-        },
-        notes);
+class ChooseBatch : public testing::Test {
+ protected:
+  std::int64_t choose(std::int64_t most, const std::function<Probe(std::int64_t rows)>& slower) {
+    const PreparedData data = prepare(table_, nullptr, test::predicting_last(table_),
+                                      form_of(family_of(spec_), spec_.settings), no_notes());
+    PlantedTime time;
+    const MakeEngine make = [&](const EngineRequest& each) {
+      return std::make_unique<PlantedEngine>(each.batch_size, most, time, slower);
+    };
+    const Notes notes = [this](Severity severity, const std::string& message) {
+      (severity == Severity::warning ? warning_ : said_) = message;
+    };
+    return choose_batch_by(time.clocks(), engine_request(spec_, data, Device::cpu()), make, notes);
+  }
+  static Probe undisturbed(std::int64_t) { return {1, 1}; }
+
+  const Table table_ = test::sample(SampleName::friedman, 8192);
+  const ModelSpec spec_ = test::small_network();
+  std::string said_;
+  std::string warning_;
+};
+
+TEST_F(ChooseBatch, StopsWhereMemoryRunsOut) {
+  EXPECT_EQ(choose(200, undisturbed), 128);
+  EXPECT_THAT(said_, HasSubstr("batch_size auto takes 128 rows (32: "));
+  EXPECT_EQ(warning_, "");
+  EXPECT_THROW(choose(16, undisturbed), OutOfMemory);
+}
+
+TEST_F(ChooseBatch, IsTheSameNextToProgramsThatTakeTheCores) {
+  int uses = 0;
+  // One use of the engine waits twelve times as long as another, and most of all those of the best batch.
+  const auto disturbed = [&](std::int64_t rows) {
+    return Probe{rows == 128 ? 40.0 : 1.0 + ++uses % 12, 1.0};
   };
-  EXPECT_EQ(choose(200), 128);
-  EXPECT_THAT(said, HasSubstr("batch_size auto takes 128 rows (32: "));
-  EXPECT_THROW(choose(16), OutOfMemory);
+  EXPECT_EQ(choose(200, disturbed), 128);
+  EXPECT_EQ(warning_, "");
+}
+
+TEST_F(ChooseBatch, WarnsIfProbesDoNotAgree) {
+  double times = 1;
+  const auto ever_faster = [&](std::int64_t) { return Probe{times, times *= 0.95}; };
+  choose(40, ever_faster);
+  EXPECT_THAT(warning_,
+              HasSubstr("the machine is too busy to compare batch sizes well: a step of 32 rows took"));
 }
 
 TEST(AutomaticBatch, TrainsWithARateThatFitsIt) {

@@ -6,25 +6,16 @@
 
 #include <gtest/gtest.h>
 
+#include "patience.h"
 #include "tables.h"
 
 namespace stoker {
 namespace {
 
-using namespace std::chrono_literals;
-
 std::vector<std::vector<EngineRequest>> groups_of(std::size_t count) {
   std::vector<std::vector<EngineRequest>> groups;
   for (std::size_t i = 0; i < count; ++i) groups.emplace_back(i + 1);
   return groups;
-}
-
-// True as soon as the condition is; false where it never becomes so.
-template <class Condition>
-bool comes(const Condition& condition) {
-  const auto limit = std::chrono::steady_clock::now() + 30s;
-  while (!condition() && std::chrono::steady_clock::now() < limit) std::this_thread::sleep_for(1ms);
-  return condition();
 }
 
 std::atomic<std::int64_t> compiled_models;
@@ -37,7 +28,7 @@ TEST(GroupKernelsAhead, AreAllCompiledWhileTheOwnerGoesOn) {
     compiled_models += static_cast<std::int64_t>(group.size());
     if (group.size() == 2) throw std::runtime_error("one that cannot be compiled hinders no other");
   });
-  EXPECT_TRUE(comes([] { return compiled_models == 45; })) << compiled_models;
+  EXPECT_TRUE(test::comes_true([] { return compiled_models == 45; })) << compiled_models;
 }
 
 TEST(CompileAhead, IsForAllMembersOfAnEnsembleTogether) {
@@ -62,9 +53,9 @@ TEST(GroupKernelsAhead, AreGivenUpWithTheirOwner) {
   {
     const GroupKernelsAhead ahead(groups_of(50), [](std::span<const EngineRequest>, const StopSignal& stop) {
       ++begun;
-      if (comes([&] { return stop.reason() != StopReason::none; })) ++given_up;
+      if (test::comes_true([&] { return stop.reason() != StopReason::none; })) ++given_up;
     });
-    EXPECT_TRUE(comes([] { return begun > 0; }));
+    EXPECT_TRUE(test::comes_true([] { return begun > 0; }));
   }
   EXPECT_EQ(begun, given_up);
   EXPECT_LT(begun, 50);

@@ -120,6 +120,50 @@ TEST_F(StartOver, FailsAsEverWhereFp32IsNotFiniteEither) {
   EXPECT_THAT(listener.warnings, testing::IsEmpty());
 }
 
+// Epochs 1 to 4 are judged, the third is the best, and the fifth has no finite loss.
+MakeEngine diverges_in_epoch_5() {
+  return [](const EngineRequest&) {
+    ScriptedEngine::Script script;
+    script.validation_losses = std::vector<double>(30, 5.0);
+    script.validation_losses[2] = 1;
+    script.train_losses = std::vector<double>(30, 0.5);
+    script.train_losses[4] = -NAN;
+    return std::make_unique<ScriptedEngine>(script);
+  };
+}
+
+TEST_F(StartOver, KeepsTheBestWeightsWhereFp32DivergesLater) {
+  request_.precision = Precision::fp32;
+  RecordingListener listener;
+  Checkpoints none("", {}, no_notes());
+  const MakeEngine make = diverges_in_epoch_5();
+  const TrainingOutcome outcome =
+      train_in_phases(request_, make, plan_, {}, none, listener, {}, OnDivergence::end_with_best);
+  EXPECT_EQ(outcome.end, TrainingEnd::stopped_early);
+  EXPECT_EQ(outcome.progress.epochs.size(), 4U);
+  EXPECT_EQ(outcome.progress.next_step, 4 * steps_per_epoch);
+  EXPECT_THAT(listener.warnings,
+              ElementsAre(AllOf(HasSubstr("training diverged in epoch 5 of 30: its loss is nan"),
+                                HasSubstr("uses the weights of epoch 3, the best by validation"))));
+  EXPECT_EQ(outcome.progress.adjustments.said, listener.warnings);
+  TrainingPlan until_best = plan_;
+  until_best.config.epochs = 3;
+  RecordingListener quiet;
+  EXPECT_EQ(find_array(outcome.parameters, "weight").as<float>()[0],
+            find_array(train_in_phases(request_, make, until_best, {}, none, quiet, {}).parameters, "weight")
+                .as<float>()[0]);
+}
+
+TEST_F(StartOver, FailsWhereADivergedTrainingMustNotEndWithItsBestWeights) {
+  request_.precision = Precision::fp32;
+  RecordingListener listener;
+  Checkpoints none("", {}, no_notes());
+  const MakeEngine make = diverges_in_epoch_5();
+  EXPECT_THAT(test::error_of(ExitCode::run_failed,
+                             [&] { train_in_phases(request_, make, plan_, {}, none, listener, {}); }),
+              HasSubstr("training diverged in epoch 5"));
+}
+
 TEST_F(StartOver, ALaterSittingBeginsInFp32) {
   planted_ = {.not_finite_from = 50};
   RecordingListener listener;

@@ -196,6 +196,7 @@ export const text = {
     reused: 'Nothing was trained in this run: the card and what it reads are as in an earlier one, whose model was used again.',
     metric: 'Metric',
     value: 'Value',
+    verdict: (words: string) => `The model is ${words}.`,
     baseline: (predicts: string) => predicts.charAt(0).toUpperCase() + predicts.slice(1),
     predicted: 'Predicted against actual',
     actual: 'actual',

@@ -25,7 +25,9 @@ config::Value check_split(const config::Value& config, const std::string& path,
     diagnostics.add(line_of(config, setting), path + "." + setting, std::move(problem));
   }
   if (std::string problem = problem_of(settings); !problem.empty()) {
-    const std::string setting = settings.goes_by_time()         ? "test_from"
+    const std::string setting = settings.goes_by_ids()
+                                    ? (settings.test_ids.empty() ? "train_ids" : "test_ids")
+                                : settings.goes_by_time()       ? "test_from"
                                 : !settings.time_column.empty() ? "time_column"
                                                                 : "group_column";
     diagnostics.add(line_of(config, setting), path + "." + setting, std::move(problem));
@@ -43,6 +45,12 @@ config::Value with_nothing_held_back(const config::Value& config) {
   settings.train_ratio = 1;
   settings.test_ratio = 0;
   settings.test_from = "";
+  settings.train_ids.insert(settings.train_ids.end(), settings.test_ids.begin(), settings.test_ids.end());
+  settings.test_ids = {};
+  if (settings.goes_by_ids()) {
+    settings.train_ratio = SplitConfig{}.train_ratio;
+    settings.test_ratio = SplitConfig{}.test_ratio;
+  }
   return config::write(settings);
 }
 
@@ -51,8 +59,17 @@ void note_unused_rows(const CardContext& context, std::int64_t all, const SplitR
   const auto settings = settings_of<SplitConfig>(context.config);
   constexpr double rounding = 1e-9;
   const double sum = settings.train_ratio + settings.test_ratio;
-  if (settings.goes_by_time() || sum > 1 - rounding) return;
   const auto used = static_cast<std::int64_t>(rows.first.size() + rows.second.size()) + rows.purged;
+  if (settings.goes_by_ids()) {
+    if (used < all)
+      context.listener.note(
+          Severity::info,
+          fmt::format("{} of {} rows are in neither part: train_ids and test_ids do not name them",
+                      human_count(static_cast<std::uint64_t>(all - used)),
+                      human_count(static_cast<std::uint64_t>(all))));
+    return;
+  }
+  if (settings.goes_by_time() || sum > 1 - rounding) return;
   context.listener.note(
       Severity::info,
       fmt::format("{} of {} rows are in neither part: train_ratio {} and test_ratio {} add "
@@ -88,7 +105,7 @@ PortValues split_table(const CardContext& context) {
 CardType data_split() {
   return {
       .name = "data_split",
-      .version = 2,
+      .version = 3,
       .title = "Split data",
       .help =
           "Shuffles the rows and splits them into a part to train on and a part to test with. Windows of a "

@@ -116,6 +116,8 @@ PortValues evaluate_model(const CardContext& context) {
     notes(Severity::warning,
           fmt::format("nothing is marked in the {} to evaluate on, so the metrics tell nothing of the scores",
                       counted(static_cast<std::uint64_t>(table.rows()), "cube")));
+  if (reads_cubes && evaluation.verdict && !evaluation.verdict->is_better)
+    notes(Severity::warning, fmt::format("the model is {}", text_of(*evaluation.verdict)));
   if (settings.importance) add_importance(model, table, settings, notes, context.stop, evaluation);
   add_coverage(model, table, evaluation);
   nlohmann::json report = evaluation.to_json();
@@ -130,15 +132,14 @@ PortValues evaluate_model(const CardContext& context) {
 CardType evaluate() {
   return {
       .name = "evaluate",
-      .version = 11,
+      .version = 12,
       .title = "Evaluate",
       .help =
           "Measures a trained model on rows that it has not seen: R2 and errors in real units, or accuracy, "
           "macro F1, log loss, ROC AUC and others, with the confusion matrix and the scores of each class; "
           "how "
-          "sure each is, and what it would be without a model: for the mean, the most frequent class or, of "
-          "a "
-          "series, the last value.",
+          "certain each is, the same for forecasts without a model (the mean, the most frequent class; of a "
+          "series the last value and that of the last season), and whether the model is better than those.",
       .inputs = {{"trained_model", PortType::model, "The model to measure"},
                  {"test_dataset", PortType::table, "Rows with the target column", Rows::tested_on}},
       .outputs = {{"eval_report", PortType::report, "The metrics", Keep::evaluation},

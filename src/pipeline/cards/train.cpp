@@ -9,10 +9,12 @@
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/cards/cards.h"
 #include "pipeline/cards/train_settings.h"
+#include "pipeline/experts_report.h"
 #include "pipeline/training_report.h"
 #include "predict/cube_scores.h"
 #include "predict/evaluate.h"
 #include "predict/even_rows.h"
+#include "predict/expert_usage.h"
 #include "train/fit.h"
 #include "train/fit_stages.h"
 #include "train/variants.h"
@@ -86,6 +88,20 @@ void look_at_cubes_to_evaluate(const Table& test, const ModelSpec& spec, const N
                       how_to_give_masks));
 }
 
+// Warns of experts that receive no rows, and if the saved model is older than changes of its experts.
+std::optional<ExpertUse> use_of_experts(const FitResult& result, const Table& trained_on,
+                                        const Notes& notes) {
+  if (trained_on.cubes) return std::nullopt;
+  const Table rows = even_rows(trained_on, most_rows_to_measure);
+  if (const std::string warning = unused_experts_warning(result.model, rows); !warning.empty())
+    notes(Severity::warning, warning);
+  if (result.structure.empty()) return std::nullopt;
+  ExpertUse use = expert_use_of(result, rows_per_expert(result.model, rows), rows.rows());
+  if (const std::string later = saved_before_changes(use); !later.empty())
+    notes(use.precedes_all_changes() ? Severity::warning : Severity::info, later);
+  return use;
+}
+
 PortValues train_model(const CardContext& context) {
   const auto settings = settings_of<TrainSettings>(context.config);
   const Notes notes = [&context](Severity severity, const std::string& message) {
@@ -110,15 +126,16 @@ PortValues train_model(const CardContext& context) {
   const Traced measuring(TraceKind::training, "measuring on training rows");
   const Table trained_on = rows_of_kept_model(training, settings.fit.walk_forward);
   const Evaluation on_training_rows = measured_on(result.model, trained_on);
+  const std::optional<ExpertUse> expert_use = use_of_experts(result, trained_on, notes);
   return {{"trained_model", std::make_shared<const Model>(result.model)},
           {"train_metrics", std::make_shared<const nlohmann::json>(
-                                training_report(result, trained_on.rows(), on_training_rows))}};
+                                training_report(result, trained_on.rows(), on_training_rows, expert_use))}};
 }
 
 // Both cards are this one; the device is a setting.
 CardType train_card(const std::string& name, const std::string& title) {
   return {.name = name,
-          .version = 6,
+          .version = 7,
           .title = title,
           .help =
               "Trains the model on the rows: values are imputed, encoded and scaled as fitted on the "

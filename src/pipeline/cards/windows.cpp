@@ -32,7 +32,7 @@ PortValues make_windows(const CardContext& context) {
 
 CardType windows() {
   return {.name = "windows",
-          .version = 3,
+          .version = 4,
           .title = "Make windows",
           .help =
               "Makes rows to learn from of a series: each is a window of some rows one after the other, with "

@@ -13,10 +13,17 @@ interface Chart {
   classes?: string[];
 }
 
+interface Baseline {
+  metrics: Record<string, number | null>;
+  predicts: string;
+}
+
 // evaluations/CARD.json of a run.
 export interface Evaluation {
   metrics: Record<string, number | null>;
-  baseline?: { metrics: Record<string, number | null>; predicts: string };
+  baseline?: Baseline; // all that earlier versions wrote
+  baselines?: Baseline[];
+  verdict?: { better: boolean; text: string };
   charts: Chart[];
   rows: number;
   cubes_measured?: string; // each row is one
@@ -25,21 +32,21 @@ export interface Evaluation {
 
 interface MetricsProps {
   metrics: Record<string, number | null>;
-  baseline?: Evaluation['baseline'];
+  baselines?: Baseline[];
   title?: string;
 }
 
-export function MetricsTable({ metrics, baseline, title = text.preview.metrics }: MetricsProps) {
+export function MetricsTable({ metrics, baselines = [], title = text.preview.metrics }: MetricsProps) {
   const known = useMetrics();
   const [result] = resultsOf([{ metrics }], known);
   return (
     <section className="gap">
       <h2>{title}</h2>
       <table className="figures">
-        <thead><tr><th scope="col">{text.preview.metric}</th><th scope="col">{text.preview.value}</th>{baseline && <th scope="col">{text.preview.baseline(baseline.predicts)}</th>}</tr></thead>
+        <thead><tr><th scope="col">{text.preview.metric}</th><th scope="col">{text.preview.value}</th>{baselines.map((each) => <th key={each.predicts} scope="col">{text.preview.baseline(each.predicts)}</th>)}</tr></thead>
         <tbody>
           {result?.metrics.map(([name, value]) => (
-            <tr key={name}><th scope="row">{titleOf(name, known)}</th><td className="num">{figure(value)}</td>{baseline && <td className="num">{figure(baseline.metrics[name])}</td>}</tr>
+            <tr key={name}><th scope="row">{titleOf(name, known)}</th><td className="num">{figure(value)}</td>{baselines.map((each) => <td key={each.predicts} className="num">{figure(each.metrics[name])}</td>)}</tr>
           ))}
         </tbody>
       </table>
@@ -92,7 +99,8 @@ function Confusion({ chart }: { chart: Chart }) {
 export function EvaluationView({ evaluation }: { evaluation: Evaluation }) {
   return (
     <>
-      <MetricsTable title={text.preview.onTest(evaluation.rows, evaluation.cubes_measured ? 'cubes' : 'rows')} metrics={evaluation.metrics} baseline={evaluation.baseline} />
+      <MetricsTable title={text.preview.onTest(evaluation.rows, evaluation.cubes_measured ? 'cubes' : 'rows')} metrics={evaluation.metrics} baselines={evaluation.baselines ?? (evaluation.baseline ? [evaluation.baseline] : [])} />
+      {evaluation.verdict && <p><strong>{text.preview.verdict(evaluation.verdict.text)}</strong></p>}
       {evaluation.charts.map((chart) => {
         if (chart.kind === 'predicted_against_actual') return <Scatter key={chart.kind} chart={chart} />;
         if (chart.kind === 'confusion_matrix') return <Confusion key={chart.kind} chart={chart} />;

@@ -16,7 +16,7 @@ export interface Connection {
 
 export type Point = [number, number];
 
-export const emptyDocument: Tree = { version: 1, name: 'untitled', cards: {} };
+export const emptyDocument: Tree = { version: 2, name: 'untitled', cards: {} };
 
 export const isTree = (value: Value | undefined): value is Tree =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -187,7 +187,7 @@ export function renameCard(document: Tree, id: string, name: string): Tree {
 export function copyCards(document: Tree, ids: readonly string[]): Tree {
   const outside = cardIds(document).filter((id) => !ids.includes(id));
   const alone = removeCards(document, outside);
-  return { version: 1, cards: cardsOf(alone), ...(isTree(alone.layout) ? { layout: alone.layout } : {}) };
+  return { version: alone.version ?? 2, cards: cardsOf(alone), ...(isTree(alone.layout) ? { layout: alone.layout } : {}) };
 }
 
 export function pasteCards(document: Tree, copied: Tree, by: Point): { document: Tree; ids: string[] } {

@@ -12,7 +12,7 @@ it('datasets stand newest first', () => {
 
 it('a document of a dataset loads it by its id, whatever that looks like', () => {
   for (const id of ['wells', '007', 'no', '1e3'])
-    expect(readText(documentOf({ id })).tree).toMatchObject({ version: 1, name: id, cards: { load: { type: 'data_load', config: { source: 'datasets', dataset_ids: [id] } } } });
+    expect(readText(documentOf({ id })).tree).toMatchObject({ version: 2, name: id, cards: { load: { type: 'data_load', config: { source: 'datasets', dataset_ids: [id] } } } });
 });
 
 it('a sample of cubes is put on record as a sample, one of rows is written', () => {

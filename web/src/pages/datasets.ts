@@ -16,5 +16,5 @@ export function sampleRequest(sample: string, seed: number, rows: number | null,
 // A document that loads a dataset and nothing else, to go on from in the canvas.
 export function documentOf({ id }: Pick<Dataset, 'id'>): string {
   const quoted = JSON.stringify(id);
-  return `version: 1\nname: ${quoted}\ncards:\n  load:\n    type: data_load\n    config: { source: datasets, dataset_ids: [${quoted}] }\nlayout: { load: [0, 0] }\n`;
+  return `version: 2\nname: ${quoted}\ncards:\n  load:\n    type: data_load\n    config: { source: datasets, dataset_ids: [${quoted}] }\nlayout: { load: [0, 0] }\n`;
 }

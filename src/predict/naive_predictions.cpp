@@ -1,0 +1,222 @@
+#include "predict/naive_predictions.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <unordered_map>
+
+#include "data/last_value.h"
+#include "data/time_order.h"
+#include "data/windows.h"
+
+namespace stoker {
+namespace {
+
+// Facts about these rows, for models that were saved without those about their training rows.
+NaiveAnswers answers_of_rows(const std::vector<double>& actual, std::size_t steps) {
+  NaiveAnswers answers;
+  answers.means.resize(steps);
+  for (std::size_t i = 0; i < actual.size(); ++i)
+    answers.means[i % steps] += actual[i] * static_cast<double>(steps) / static_cast<double>(actual.size());
+  return answers;
+}
+
+std::vector<double> shares_of_rows(std::span<const std::int64_t> actual, std::size_t classes) {
+  std::vector<double> shares(classes);
+  for (const std::int64_t number : actual)
+    shares[static_cast<std::size_t>(number)] += 1 / static_cast<double>(actual.size());
+  return shares;
+}
+
+// The last known answer before each row ends, for windows that do not show the target: the answer of the row
+// that ends so much earlier. NaN for the first rows; none if that is most of them.
+std::optional<std::vector<double>> last_answers(const Table& table, const std::vector<double>& actual,
+                                                std::size_t steps) {
+  if (!table.windows || table.windows->starts.empty()) return std::nullopt;
+  const WindowsConfig& config = table.windows->config;
+  if (config.answer == Answer::direction || config.horizon < 1) return std::nullopt;
+  std::unordered_map<std::int64_t, std::int64_t> row_of;
+  for (std::int64_t row = 0; row < table.rows(); ++row) row_of.emplace(start_of(table, row), row);
+  std::vector<double> values(static_cast<std::size_t>(table.rows()), missing_number);
+  for (std::int64_t row = 0; row < table.rows(); ++row)
+    for (std::size_t step = 0; step < steps; ++step) {
+      const std::int64_t ahead =
+          config.answer == Answer::path ? static_cast<std::int64_t>(step) + 1 : config.horizon;
+      const auto found = row_of.find(start_of(table, row) - ahead);
+      if (found == row_of.end()) continue;
+      values[static_cast<std::size_t>(row)] = actual[static_cast<std::size_t>(found->second) * steps + step];
+      break;
+    }
+  const auto unknown = std::ranges::count_if(values, [](double each) { return std::isnan(each); });
+  if (2 * unknown > table.rows()) return std::nullopt;
+  return values;
+}
+
+// If a window does not show the value, the mean.
+std::vector<double> with_means(std::vector<double> values, const std::vector<double>& means) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (std::isnan(values[i])) values[i] = means[i % means.size()];
+  return values;
+}
+
+std::vector<double> squared_errors_of_rows(const std::vector<double>& actual,
+                                           const std::vector<double>& predicted, std::size_t steps) {
+  std::vector<double> errors(actual.size() / steps);
+  for (std::size_t i = 0; i < actual.size(); ++i)
+    errors[i / steps] += (actual[i] - predicted[i]) * (actual[i] - predicted[i]) / static_cast<double>(steps);
+  return errors;
+}
+
+std::vector<double> log_losses(const ScoredRows& scored) {
+  constexpr double epsilon = std::numeric_limits<double>::epsilon();
+  std::vector<double> losses;
+  for (const double probability : scored.of_actual)
+    losses.push_back(-std::log(std::clamp(probability, epsilon, 1 - epsilon)));
+  return losses;
+}
+
+// Every class counts the same, so that the mean is 1 less the balanced accuracy.
+std::vector<double> balanced_errors(const ClassRows& rows, const ScoredRows& scored) {
+  const std::vector<std::int64_t>& counts = rows.counts.actual;
+  const auto occurring =
+      static_cast<double>(std::ranges::count_if(counts, [](auto each) { return each > 0; }));
+  const auto all = static_cast<double>(rows.actual.size());
+  std::vector<double> errors;
+  for (std::size_t row = 0; row < rows.actual.size(); ++row) {
+    const auto of_class = static_cast<double>(counts[static_cast<std::size_t>(rows.actual[row])]);
+    errors.push_back(scored.predicted[row] == rows.actual[row] ? 0 : all / (occurring * of_class));
+  }
+  return errors;
+}
+
+// For each value, the share of `others` below it; equal values count half. `others` is sorted.
+double share_below(const std::vector<double>& others, double value) {
+  const auto [first, last] = std::ranges::equal_range(others, value);
+  return (static_cast<double>(first - others.begin()) + static_cast<double>(last - first) / 2) /
+         static_cast<double>(others.size());
+}
+
+// Of two classes: the area under the ROC curve against that of rows that all rank alike. A row's gain is its
+// part in the area (DeLong, DeLong and Clarke-Pearson 1988), so that the t-test has the area's standard
+// error.
+std::optional<SkillVerdict> verdict_on_ranks(const ClassRows& rows, const std::string& baseline,
+                                             const RowDependence& dependence) {
+  if (rows.classes() != 2 || !rows.scored.all_numbers) return std::nullopt;
+  std::vector<double> scores;
+  std::array<std::vector<double>, 2> by_class;
+  for (std::size_t row = 0; row < rows.actual.size(); ++row) {
+    const double own = rows.scored.of_actual[row];
+    scores.push_back(rows.actual[row] == 1 ? own : 1 - own);
+    by_class[static_cast<std::size_t>(rows.actual[row])].push_back(scores.back());
+  }
+  for (std::vector<double>& each : by_class) {
+    if (each.empty()) return std::nullopt;
+    std::ranges::sort(each);
+  }
+  double area = 0;
+  std::vector<double> shares;
+  for (std::size_t row = 0; row < scores.size(); ++row) {
+    const bool is_second = rows.actual[row] == 1;
+    const double below = share_below(by_class[is_second ? 0U : 1U], scores[row]);
+    shares.push_back(is_second ? below : 1 - below);
+    if (is_second) area += shares.back() / static_cast<double>(by_class[1].size());
+  }
+  std::vector<double> losses;
+  for (std::size_t row = 0; row < scores.size(); ++row) {
+    const auto of_class = static_cast<double>(by_class[static_cast<std::size_t>(rows.actual[row])].size());
+    losses.push_back(1 - area - static_cast<double>(scores.size()) / of_class * (shares[row] - area));
+  }
+  auto verdict =
+      verdict_on("roc_auc", losses, {{baseline, std::vector<double>(losses.size(), 0.5)}}, dependence);
+  if (verdict) verdict->of_model = area;
+  return verdict;
+}
+
+}  // namespace
+
+std::vector<NaivePrediction> naive_numbers(const Preparation& preparation, const Table& table,
+                                           const std::vector<double>& actual) {
+  const auto steps = static_cast<std::size_t>(preparation.steps());
+  const NaiveAnswers* learned = preparation.naive_answers();
+  const NaiveAnswers answers = learned == nullptr ? answers_of_rows(actual, steps) : *learned;
+  std::vector<NaivePrediction> all;
+  const std::vector<double> unknown(actual.size(), missing_number);
+  all.push_back({"the mean", with_means(unknown, answers.means)});
+  auto last = last_values(table);
+  if (!last) last = last_answers(table, actual, steps);
+  if (last) {
+    std::vector<double> values;
+    for (const double value : *last) values.insert(values.end(), steps, value);
+    all.push_back({"the last value", with_means(std::move(values), answers.means)});
+  }
+  if (answers.season == 0) return all;
+  std::vector<double> seasonal = values_of_last_season(table, answers.season, steps);
+  if (seasonal.size() == actual.size())
+    all.push_back({"the value of the last season", with_means(std::move(seasonal), answers.means)});
+  return all;
+}
+
+std::vector<NaivePrediction> naive_classes(const Preparation& preparation,
+                                           std::span<const std::int64_t> actual, std::size_t classes) {
+  const NaiveAnswers* learned = preparation.naive_answers();
+  std::vector<double> shares = learned == nullptr ? shares_of_rows(actual, classes) : learned->class_shares;
+  shares.resize(classes);  // a class that training did not have has the share 0
+  NaivePrediction naive{"the most frequent class", {}};
+  naive.scored.predicted.assign(actual.size(), std::ranges::max_element(shares) - shares.begin());
+  for (const std::int64_t own : actual)
+    naive.scored.of_actual.push_back(shares[static_cast<std::size_t>(own)]);
+  return {std::move(naive)};
+}
+
+Baseline baseline_of_classes(const NaivePrediction& naive, std::span<const std::int64_t> actual,
+                             std::size_t classes, std::span<const Metric> wanted) {
+  const ClassRows rows = class_rows(actual, classes, naive.scored, {});
+  Baseline baseline{naive.predicts, {}};
+  for (const Metric& each : wanted)
+    if (each.needs == MetricNeeds::classes || each.needs == MetricNeeds::probabilities)
+      baseline.metrics.emplace_back(each.name, each.compute({{}, {}, &rows}));
+  return baseline;
+}
+
+RowDependence dependence_of(const Table& table) {
+  RowDependence dependence;
+  if (!table.time_order) return dependence;
+  for (std::int64_t row = 0; row < table.rows(); ++row) dependence.times.push_back(span_of(table, row).last);
+  if (!table.windows) return dependence;
+  const WindowsConfig& config = table.windows->config;
+  dependence.overlap = std::max<std::int64_t>(1, (config.horizon + config.stride - 1) / config.stride);
+  return dependence;
+}
+
+std::optional<SkillVerdict> verdict_on_numbers(const std::vector<double>& actual,
+                                               const std::vector<double>& predicted, std::size_t steps,
+                                               const std::vector<NaivePrediction>& naive,
+                                               const RowDependence& dependence) {
+  std::vector<LossesWithout> baselines;
+  for (const NaivePrediction& each : naive)
+    baselines.push_back({each.predicts, squared_errors_of_rows(actual, each.values, steps)});
+  return verdict_on("mse", squared_errors_of_rows(actual, predicted, steps), baselines, dependence);
+}
+
+std::optional<SkillVerdict> verdict_on_classes(const ClassRows& rows,
+                                               const std::vector<NaivePrediction>& naive,
+                                               const RowDependence& dependence) {
+  std::vector<LossesWithout> by_probability;
+  std::vector<LossesWithout> by_class;
+  for (const NaivePrediction& each : naive) {
+    by_probability.push_back({each.predicts, log_losses(each.scored)});
+    by_class.push_back({each.predicts, balanced_errors(rows, each.scored)});
+  }
+  auto balanced = verdict_on("balanced_accuracy", balanced_errors(rows, rows.scored), by_class, dependence);
+  if (balanced) {
+    balanced->of_model = 1 - balanced->of_model;
+    balanced->of_baseline = 1 - balanced->of_baseline;
+  }
+  return most_telling({verdict_on("log_loss", log_losses(rows.scored), by_probability, dependence), balanced,
+                       verdict_on_ranks(rows, naive.front().predicts, dependence)});
+}
+
+}  // namespace stoker

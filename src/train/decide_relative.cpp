@@ -1,0 +1,130 @@
+#include "train/decide_relative.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "data/time_order.h"
+#include "data/windows.h"
+#include "predict/evaluate.h"
+#include "train/fit_network.h"
+
+namespace stoker {
+namespace {
+
+constexpr std::int64_t fewest_rows_to_try = 100;
+constexpr double share_held_out = 0.2;
+constexpr std::int64_t fewest_epochs_to_try = 10;
+constexpr std::size_t longest_decision = 16;
+
+std::filesystem::path decision_file(const FitRequest& request) {
+  return request.checkpoints.empty() ? std::filesystem::path() : request.checkpoints / "relative_to";
+}
+
+std::optional<RelativeTo> saved_decision(const FitRequest& request) {
+  const std::filesystem::path file = decision_file(request);
+  std::error_code error;
+  if (!request.resume || file.empty() || !std::filesystem::is_regular_file(file, error) ||
+      std::filesystem::file_size(file, error) > longest_decision)
+    return std::nullopt;
+  const std::string text = read_file(file, longest_decision);
+  for (const RelativeTo each : {RelativeTo::none, RelativeTo::last})
+    if (text == config::name_of(each)) return each;
+  return std::nullopt;
+}
+
+// Checkpoints of a version that decided by the training rows alone.
+bool has_older_checkpoints(const FitRequest& request) {
+  std::error_code error;
+  return request.resume && !request.checkpoints.empty() &&
+         std::filesystem::is_directory(request.checkpoints, error) &&
+         !std::filesystem::is_empty(request.checkpoints, error);
+}
+
+void save_decision(const FitRequest& request, RelativeTo decision) {
+  const std::filesystem::path file = decision_file(request);
+  if (file.empty()) return;
+  std::filesystem::create_directories(file.parent_path());
+  write_file(file, config::name_of(decision));
+}
+
+// Whether the rows could be told relative to their last value, and lie nearer to it than to their mean.
+bool may_be_relative(const FitRequest& request) {
+  const InputForm form = form_of(family_of(request.spec), request.spec.settings);
+  return Preparation::fit(request.training, request.preparation, form, no_notes()).is_relative();
+}
+
+class RelativeTrial {
+ public:
+  RelativeTrial(const FitRequest& request, const FitOne& fit_one, const StopSignal& stop)
+      : request_(request), fit_one_(fit_one), stop_(stop) {
+    const std::int64_t rows = request.training.rows();
+    const auto held_out = std::llround(share_held_out * static_cast<double>(rows));
+    SplitRows parts = split_by_time(request.training, rows - held_out, held_out);
+    earlier_ = take_rows(request.training, std::move(parts.first));
+    latest_ = take_rows(request.training, std::move(parts.second));
+  }
+
+  double error_of(RelativeTo relative_to) const {
+    FitRequest trial{.training = earlier_,
+                     .spec = request_.spec,
+                     .preparation = request_.preparation,
+                     .config = request_.config,
+                     .checkpoints = {},
+                     .resume = false,
+                     .threads = request_.threads,
+                     .heeds_figures = false};
+    trial.preparation.relative_to = relative_to;
+    trial.config.ensemble = {};
+    trial.config.walk_forward = {};
+    trial.config.decision = {};
+    trial.config.keep = {};
+    trial.config.time_limit = request_.config.time_limit / 4;
+    std::int64_t& epochs = trial.spec.training.epochs;
+    epochs = std::min(epochs, std::max(fewest_epochs_to_try, epochs / 4));
+    trial.spec.training.warmup_epochs = std::min(trial.spec.training.warmup_epochs, epochs / 4);
+    NobodyListens silent;
+    const FitResult result = fit_one_(trial, silent, stop_);
+    const Metric& metric = *find_metric("rmse");
+    return evaluate(result.model, latest_, no_notes(), {&metric, 1}).metric(metric.name).value();
+  }
+
+ private:
+  const FitRequest& request_;
+  const FitOne& fit_one_;
+  const StopSignal& stop_;
+  Table earlier_;
+  Table latest_;
+};
+
+}  // namespace
+
+PreparationConfig decide_relative_to(const FitRequest& request, const FitOne& fit_one, const Notes& notes,
+                                     const StopSignal& stop) {
+  PreparationConfig decided = request.preparation;
+  const bool is_open = decided.relative_to == RelativeTo::automatic && !request.spec.is_solved() &&
+                       request.training.windows != nullptr && request.training.time_order != nullptr &&
+                       request.training.rows() >= fewest_rows_to_try;
+  if (!is_open) return decided;
+  if (const auto saved = saved_decision(request)) {
+    decided.relative_to = *saved;
+    return decided;
+  }
+  if (has_older_checkpoints(request) || !may_be_relative(request)) return decided;
+  const RelativeTrial trial(request, fit_one, stop);
+  const double relative = trial.error_of(RelativeTo::last);
+  const double plain = trial.error_of(RelativeTo::none);
+  decided.relative_to = relative < plain ? RelativeTo::last : RelativeTo::none;
+  save_decision(request, decided.relative_to);
+  notes(Severity::info,
+        fmt::format("relative_to: {} was chosen for '{}': on the latest fifth of the training rows, short "
+                    "trainings have an RMSE of {:.4g} relative to the last value and of {:.4g} without",
+                    config::name_of(decided.relative_to), decided.target_column, relative, plain));
+  return decided;
+}
+
+}  // namespace stoker

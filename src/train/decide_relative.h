@@ -1,0 +1,17 @@
+#pragma once
+
+#include "base/notes.h"
+#include "base/stop.h"
+#include "train/walk_forward.h"
+
+namespace stoker {
+
+// The preparation of a request with `relative_to: auto` settled. A network is trained for a short time on the
+// earlier training rows, once relative to the last value and once not, and the way with the smaller error on
+// the latest training rows is taken. Solved models are the same either way and keep the rule of
+// learn_relative_answers(), as do very short series. A decision is saved with the checkpoints, so that a
+// resumed training has the same.
+PreparationConfig decide_relative_to(const FitRequest& request, const FitOne& fit_one, const Notes& notes,
+                                     const StopSignal& stop);
+
+}  // namespace stoker

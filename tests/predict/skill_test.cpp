@@ -1,0 +1,105 @@
+#include "predict/skill.h"
+
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/random.h"
+#include "predict/student.h"
+
+namespace stoker {
+namespace {
+
+using testing::HasSubstr;
+
+// scipy.stats.t.sf(value, degrees), SciPy 1.14
+TEST(Student, IsAsSciPyComputesIt) {
+  EXPECT_NEAR(student_above(0, 5), 0.5, 1e-12);
+  EXPECT_NEAR(student_above(2.0, 10), 0.03669401738537018, 1e-10);
+  EXPECT_NEAR(student_above(-1.5, 3), 0.8847080673775886, 1e-10);
+  EXPECT_NEAR(student_above(1.96, 1000), 0.025136, 1e-5);
+}
+
+std::vector<double> noise(std::size_t count, double mean, std::uint64_t seed) {
+  std::vector<double> values;
+  for (std::uint32_t i = 0; i < count; ++i)
+    values.push_back(mean + normal(random_key(seed, Purpose::sample, 0), i));
+  return values;
+}
+
+// The p-value of a test without skill is below 0.025 in 2.5 % of all cases: 25 of 1,000, give or take 5.
+TEST(Gains, WithoutSkillAreRarelyCalledBetter) {
+  int better = 0;
+  for (std::uint64_t seed = 0; seed < 1'000; ++seed)
+    better += test_gains(noise(100, 0, seed), {})->p_value < largest_p_value ? 1 : 0;
+  EXPECT_GT(better, 8);
+  EXPECT_LT(better, 45);
+}
+
+// Ten neighbors that share a gain are no ten observations.
+TEST(Gains, OfASeriesWhoseNeighborsAreAlikeAreNotCountedEach) {
+  int by_rows = 0;
+  int by_blocks = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const std::vector<double> shared = noise(40, 0, seed);
+    std::vector<double> gains;
+    RowDependence in_time{{}, 10};
+    for (std::int32_t row = 0; row < 400; ++row) {
+      gains.push_back(shared[static_cast<std::size_t>(row / 10)]);
+      in_time.times.push_back(row);
+    }
+    by_rows += test_gains(gains, {})->p_value < largest_p_value ? 1 : 0;
+    by_blocks += test_gains(gains, in_time)->p_value < largest_p_value ? 1 : 0;
+  }
+  EXPECT_GT(by_rows, 50);
+  EXPECT_LT(by_blocks, 20);
+}
+
+TEST(Gains, OfOneTimeAreOneSample) {
+  const RowDependence two_series{{0, 1, 2, 3, 0, 1, 2, 3}, 1};
+  const auto test = test_gains(std::vector<double>{1, 2, 3, 4, 3, 4, 5, 6}, two_series);
+  ASSERT_TRUE(test);
+  EXPECT_EQ(test->samples, 4);
+  EXPECT_EQ(test->mean, 3.5);
+}
+
+TEST(Verdict, IsAboutTheBaselineThatIsHardestToBeat) {
+  const std::vector<double> model = noise(50, 1, 1);
+  const auto plus = [&](double more) {
+    std::vector<double> losses = model;
+    for (std::size_t i = 0; i < losses.size(); ++i) losses[i] += more + (i % 2 == 0 ? 0.5 : -0.5);
+    return losses;
+  };
+  const auto verdict = verdict_on("mse", model, {{"the mean", plus(3)}, {"the last value", plus(0)}}, {});
+  ASSERT_TRUE(verdict);
+  EXPECT_FALSE(verdict->is_better);
+  EXPECT_EQ(verdict->baseline, "the last value");
+  EXPECT_THAT(text_of(*verdict), HasSubstr("not better than always predicting the last value (mse "));
+  EXPECT_TRUE(verdict_on("mse", model, {{"the mean", plus(3)}}, {})->is_better);
+}
+
+TEST(Verdict, OfTooFewRowsIsNone) {
+  const std::vector<double> two{1, 2};
+  EXPECT_FALSE(verdict_on("mse", two, {{"the mean", {3, 4}}}, {}));
+}
+
+// Losses that are not finite are no evidence of skill.
+TEST(Verdict, OfPredictionsThatAreNoNumbersIsNotBetter) {
+  const std::vector<double> losses{1, std::nan(""), 1};
+  const auto verdict = verdict_on("mse", losses, {{"the mean", {5, 5, 5}}}, {});
+  ASSERT_TRUE(verdict);
+  EXPECT_FALSE(verdict->is_better);
+}
+
+TEST(Verdict, IsReadAsItWasWritten) {
+  const SkillVerdict verdict{true, "the mean", "mse", 0.5, 2, 0.0123, 40};
+  const SkillVerdict back = skill_verdict_from(nlohmann::json::parse(to_json(verdict).dump()));
+  EXPECT_EQ(text_of(back), text_of(verdict));
+  EXPECT_EQ(back.samples, 40);
+  EXPECT_TRUE(back.is_better);
+}
+
+}  // namespace
+}  // namespace stoker

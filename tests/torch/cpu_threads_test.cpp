@@ -1,0 +1,102 @@
+// How many threads LibTorch divides the steps of a training on the CPU among.
+#include <cstdlib>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include "device/device.h"
+#include "model/family.h"
+#include "model/recurrent.h"
+#include "torch/door.h"
+#include "torch/training_case.h"
+
+namespace stoker {
+namespace {
+
+using test::make_engine;
+using test::run_epochs;
+
+// An LSTM over windows of 20 moments with 29 columns, one step to an epoch.
+EngineRequest lstm_request(std::int64_t rows, std::int64_t hidden) {
+  constexpr std::int64_t length = 20;
+  constexpr std::int64_t columns = 29;
+  EngineRequest request = test::small_request();
+  RecurrentSettings settings;
+  settings.hidden_size = hidden;
+  settings.layers = 1;
+  request.network = {
+      "lstm", config::write(settings), {{"window", Role::features, DType::float32, {length, columns}}}, 1};
+  Array series(DType::float32, {rows + length, columns});
+  std::size_t place = 0;
+  for (float& each : series.as<float>()) each = static_cast<float>(place++ % 17) / 17;
+  Array starts(DType::int64, {rows});
+  for (std::int64_t row = 0; row < rows; ++row)
+    starts.as<std::int64_t>()[static_cast<std::size_t>(row)] = row;
+  Array targets(DType::float32, {rows, 1});
+  for (float& each : targets.as<float>()) each = 0.5F;
+  request.training = {
+      {{"window", Role::features, series, starts, length}, {"targets", Role::targets, targets}}};
+  request.validation = {};
+  request.batch_size = rows;
+  request.epochs = 1;
+  request.initial_parameters = initial_parameters(request.network, 1);
+  return request;
+}
+
+int threads_of_process() {
+  int count = 0;
+  for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator("/proc/self/task")) ++count;
+  return count;
+}
+
+// After one step of the training.
+int threads_used(const EngineRequest& request) {
+  const auto engine = make_engine("eager", request);
+  run_epochs(*engine, request, 1, 1);
+  return torch_door::cpu_threads();
+}
+
+EngineRequest large_request() {
+  return lstm_request(512, 128);
+}
+
+TEST(CpuThreads, ASmallStepOfAnLstmHasOne) {
+  const EngineRequest small = lstm_request(32, 64);
+  make_engine("eager", small);
+  const int before = threads_of_process();
+  EXPECT_EQ(threads_used(small), 1);
+  EXPECT_EQ(threads_of_process(), before);
+}
+
+TEST(CpuThreads, ALargeStepHasOneForEachCoreThatTheProcessMayUse) {
+  EXPECT_EQ(threads_used(large_request()), cpu_cores());
+}
+
+TEST(CpuThreads, FollowTheEnvironment) {
+  setenv("STOKER_THREADS", "1", 1);
+  EXPECT_EQ(threads_used(large_request()), 1);
+  unsetenv("STOKER_THREADS");
+}
+
+TEST(CpuThreads, FollowTheAffinityOfTheProcess) {
+  cpu_set_t before{};
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  int first = 0;
+  while (!CPU_ISSET(first, &before)) ++first;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(first, &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  EXPECT_EQ(threads_used(large_request()), 1);
+  sched_setaffinity(0, sizeof before, &before);
+}
+
+TEST(CpuThreads, FollowTheSettingOfTheTraining) {
+  EngineRequest request = large_request();
+  request.threads = 1;
+  EXPECT_EQ(threads_used(request), 1);
+}
+
+}  // namespace
+}  // namespace stoker
