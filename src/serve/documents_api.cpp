@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/project_scope.h"
 #include "base/text.h"
 #include "serve/document_answers.h"
 #include "serve/node_answers.h"
@@ -17,6 +18,7 @@ struct DocumentRequest {
   std::string content;
   std::int64_t version = 0;
   std::string note;
+  std::string project;
 };
 
 config::Field name_field(DocumentRequest& r) {
@@ -38,7 +40,9 @@ config::Fields fields_to_add(DocumentRequest& r) {
   return {name_field(r).required().not_empty(), content_field(r), note_field(r)};
 }
 config::Fields fields_to_change(DocumentRequest& r) {
-  return {name_field(r), content_field(r), version_field(r), note_field(r)};
+  return {name_field(r), content_field(r), version_field(r), note_field(r),
+          config::field("project", r.project,
+                        "Id of the project to move the document to, in which the token is a user; alone")};
 }
 config::Fields fields_to_restore(DocumentRequest& r) {
   return {version_field(r), note_field(r)};
@@ -132,12 +136,34 @@ Response add_document(Service& service, Call& call) {
   return saved_answer(service, *document, request.content, 201);
 }
 
+// A project that the caller does not belong to is not there for them.
+Response move_document(Service& service, const Call& call, const std::string& project) {
+  const DocumentRecord document = document_named(service, call.part("id"));
+  const auto role = call.caller.projects.find(project);
+  const bool is_member =
+      may_be_project(project) && (call.caller.is_operator() || role != call.caller.projects.end());
+  if (is_member && !call.caller.is_operator() && role->second == UserRole::viewer)
+    throw HttpError(403,
+                    fmt::format("the token is a viewer in the project '{}'; moving a document there takes "
+                                "a user",
+                                project));
+  const auto moved = is_member ? DocumentStore(service.records()).move(document.id, project) : std::nullopt;
+  if (!moved) throw NotFound(fmt::format("there is no project '{}'", printable(project)));
+  return with_version(json_response(document_view(*moved)), moved->version);
+}
+
 Response change_document(Service& service, Call& call) {
   const config::Value body = call.body();
   const DocumentRequest request = read_request(body, fields_to_change);
   const bool has_content = body.find("content") != nullptr;
   const bool has_name = body.find("name") != nullptr;
-  if (!has_content && !has_name) throw HttpError(422, "nothing is to be changed: give content, or a name");
+  if (body.find("project") != nullptr) {
+    if (has_content || has_name || body.find("note") != nullptr)
+      throw HttpError(422, "project: a document is moved by a request of its own; give project alone");
+    return move_document(service, call, request.project);
+  }
+  if (!has_content && !has_name)
+    throw HttpError(422, "nothing is to be changed: give content, a name, or a project");
   if (has_name) refuse_unless_name(request.name);
   DocumentRecord document = document_named(service, call.part("id"));
   Response response;
@@ -318,7 +344,7 @@ std::vector<Route> document_routes(Service& service) {
   add({"PATCH",
        one,
        "changeDocument",
-       "Save a new version of a document, or rename it",
+       "Save a new version of a document, rename it, or move it to another project",
        Access::user,
        with(change_document),
        {if_match},

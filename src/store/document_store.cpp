@@ -237,6 +237,21 @@ std::optional<DocumentRecord> DocumentStore::rename(const std::string& id, const
   return document;
 }
 
+std::optional<DocumentRecord> DocumentStore::move(const std::string& id, const std::string& project) {
+  const auto held = records_.hold();
+  WritableDatabase& database = records_.to_write();
+  Transaction all(database);
+  const std::string lock = database.is_postgres() ? " FOR SHARE" : "";
+  if (database.run("SELECT 1 FROM stoker_projects WHERE id = $1" + lock, {project}).empty())
+    return std::nullopt;
+  auto document = find_to_change(id);
+  if (!document) return std::nullopt;
+  document->project = project;
+  database.run("UPDATE stoker_documents SET project = $2 WHERE id = $1", {id, project});
+  all.commit();
+  return document;
+}
+
 std::optional<DocumentRecord> DocumentStore::hide(const std::string& id) {
   const auto held = records_.hold();
   Transaction all(records_.to_write());

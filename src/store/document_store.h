@@ -91,6 +91,8 @@ class DocumentStore {
   std::optional<DocumentRecord> save(const std::string& id, std::int64_t from, const DocumentVersion& next);
   // Of those below, each returns the document as it is then; none where it is not there.
   std::optional<DocumentRecord> rename(const std::string& id, const std::string& name);
+  std::optional<DocumentRecord> move(const std::string& id,
+                                     const std::string& project);  // none without it too
   std::optional<DocumentRecord> hide(const std::string& id);
   std::optional<DocumentRecord> bring_back(const std::string& id);
   // For good, with its versions.

@@ -496,6 +496,22 @@ def check_files(check, ask, own, foreign):
         own.done(made.json()["id"])
 
 
+def check_moves(check, ask, own, foreign, both):
+    """A document is moved only to a project in which the token is a user."""
+    def move(token, document, target):
+        return ask(token, "PATCH", f"/api/documents/{document}", {"project": target})
+
+    document = new_document(foreign)["id"]
+    check.expect("moving a document to nowhere", move(foreign.tokens["user"], document, "nowhere"), {404})
+    check.expect("moving a document to another project", move(foreign.tokens["user"], document, own.id), {404})
+    check.expect("moving a document to where one is a viewer", move(both, document, own.id), {403})
+    check.expect("moving a document as a viewer", move(both, new_document(own)["id"], foreign.id), {403})
+    check.expect("moving a document as an admin", move(check.admin, document, own.id), {200})
+    check.expect("a document that was moved", ask(own.tokens["viewer"], "GET", f"/api/documents/{document}"), {200})
+    check.expect("a document that was moved away", ask(foreign.tokens["user"], "GET", f"/api/documents/{document}"),
+                 {404})
+
+
 def check_numbers(check, ask, own):
     """/metrics counts the jobs of the caller's project alone."""
     text = ask(own.tokens["viewer"], "GET", "/metrics").text
@@ -550,6 +566,7 @@ def main():
                 check.several(both, own, foreign)
                 check.roles(own)
                 check_files(check, ask, own, foreign)
+                check_moves(check, ask, own, foreign, both)
                 check_numbers(check, ask, own)
                 check_leaving(check, ask, service, own)
                 foreign.done(foreign.job)  # still there

@@ -143,6 +143,22 @@ TEST_P(ProjectsOfBoth, DoNotSeeDocumentsOfEachOther) {
   EXPECT_EQ(documents.find(own->id)->name, "own");
 }
 
+TEST_P(ProjectsOfBoth, TakeDocumentsThatAreMovedToThem) {
+  const std::string other = add_project("other");
+  DocumentStore documents(records_);
+  const auto own = documents.add(default_project, "own", {0, "a: 1", "anna", "", ""});
+  {
+    const ProjectScope scope(other);
+    EXPECT_FALSE(documents.move(own->id, other));
+  }
+  const ProjectScope scope(default_project);
+  EXPECT_FALSE(documents.move(own->id, "nowhere"));
+  EXPECT_EQ(documents.move(own->id, other)->project, other);
+  EXPECT_FALSE(documents.find(own->id));
+  const ProjectScope there(other);
+  EXPECT_EQ(documents.version(own->id, 1)->content, "a: 1");
+}
+
 TEST_P(ProjectsOfBoth, WithContentsAreNotRemoved) {
   const std::string other = add_project("other");
   DocumentStore documents(records_);
