@@ -72,7 +72,8 @@ TEST(CocoMasks, WithANumberThatNoTypeHoldsAreRejectedByName) {
                                 coco(4, 5, {{"size", size}, {"counts", {5, 15}}})};
   for (const json& file : files) {
     EXPECT_EQ(coco_refusal(file), "");
-    for (const auto& [path, value] : file.flatten().items()) {
+    const json numbers = file.flatten();
+    for (const auto& [path, value] : numbers.items()) {
       if (!value.is_number()) continue;
       json marked = file;
       marked[json::json_pointer(path)] = "HERE";

@@ -146,7 +146,8 @@ TEST_F(ModelFolder, WithAnOddNumberInAnyPlaceIsReadOrRejectedByName) {
        {linear_model(), network_model(Task::regression), network_model(Task::multiclass)}) {
     save_model(model, folder());
     const json written = description();
-    for (const auto& [path, value] : written.flatten().items()) {
+    const json flat = written.flatten();
+    for (const auto& [path, value] : flat.items()) {
       if (!value.is_number()) continue;
       json marked = written;
       marked[json::json_pointer(path)] = "HERE";

@@ -84,7 +84,7 @@ TEST_F(ServiceModels, OfOneDocumentShowTheEvaluationsOfTheirOwnTraining) {
   std::map<std::string, json> metrics;
   const json models = service().get("/api/models").json()["models"];
   for (const json& each : models)
-    if (each.value("job", "") == job) metrics[each["name"]] = each["metrics"];
+    if (each.value("job", "") == job) metrics[each["name"].get<std::string>()] = each["metrics"];
   EXPECT_EQ(service().ask("DELETE", "/api/training/jobs/" + job).status, 200);
   ASSERT_EQ(metrics.size(), 2U);
   const json& good = metrics.at("small");
