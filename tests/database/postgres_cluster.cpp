@@ -151,9 +151,9 @@ std::string PostgresCluster::network_address(const std::string& secret) const {
 
 namespace {
 
-using Connection = std::unique_ptr<database::PGconn, void (*)(database::PGconn*)>;
+using OpenConnection = std::unique_ptr<database::PGconn, void (*)(database::PGconn*)>;
 
-Connection connected(const std::string& address) {
+OpenConnection connected(const std::string& address) {
   const database::PostgresLibrary& pq = database::postgres_library();
   const std::array<const char*, 2> keywords{"dbname", nullptr};
   const std::array<const char*, 2> values{address.c_str(), nullptr};
@@ -169,7 +169,7 @@ bool PostgresCluster::is_ready() const {
 
 std::string PostgresCluster::run(const std::string& statement) const {
   const database::PostgresLibrary& pq = database::postgres_library();
-  const Connection connection = connected(local_address());
+  const OpenConnection connection = connected(local_address());
   pq.send_query(connection.get(), statement.c_str(), 0, nullptr, nullptr, nullptr, nullptr, 0);
   std::string value;
   while (database::PGresult* result = pq.result(connection.get())) {

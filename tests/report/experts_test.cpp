@@ -226,7 +226,7 @@ TEST(ExpertMetricsPicture, HasLossAccuracyAndSecondsOfEveryEpoch) {
   EXPECT_EQ(files["seconds.txt"], "1 1.5\n2 1.25\n3 1.125\n");
   for (const auto& [column, color] : {std::pair(2, training_color), {3, validation_color}})
     EXPECT_THAT(picture.commands,
-                testing::ContainsRegex(
+                ::testing::ContainsRegex(
                     fmt::format("accuracy.txt' using 1:2.*using 1:{}[^,]*{}|accuracy.txt' using 1:{}[^,]*{}",
                                 column, color, column, color)));
   const GnuplotPicture of_numbers = expert_metrics_picture(mixture_of(4, {}), &curve, nullptr, "run");

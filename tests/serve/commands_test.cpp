@@ -85,8 +85,9 @@ TEST(ServiceCommands, CannotReadTheEnvironmentOfTheService) {
   const std::string warnings = job.dump();
   EXPECT_THAT(warnings, HasSubstr("0 seen"));
   constexpr int first_version = 2;
-  if (service.get("/api/system").json()["readers"]["landlock"].get<int>() >= first_version)
+  if (service.get("/api/system").json()["readers"]["landlock"].get<int>() >= first_version) {
     EXPECT_THAT(warnings, HasSubstr("0 mapped"));
+  }
 }
 
 TEST(ServiceCommands, AreOnlyThoseOfTheOperator) {

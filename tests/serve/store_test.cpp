@@ -57,19 +57,17 @@ TEST(ServiceStore, IsNotTakenFromAServiceThatRuns) {
 json seen(const RunningService& service, const std::string& project = "default") {
   const std::string in_project = "?project=" + project;
   json all;
-  const json jobs = service.get("/api/training/jobs").json()["jobs"];
-  for (const json& job : jobs)
+  const json all_jobs = service.get("/api/training/jobs" + in_project).json()["jobs"];
+  for (const json& job : all_jobs)
     all["jobs"][job["id"].get<std::string>()] = {job["job_name"], job["state"], job["run"], job["summary"],
                                                  job["owner"]};
-  const json models = service.get("/api/models").json()["models"];
-  for (const json& model : models)
+  const json all_models = service.get("/api/models" + in_project).json()["models"];
+  for (const json& model : all_models)
     all["models"].push_back({model["name"], model["metrics"], model.value("job", "")});
-  const json datasets = service.get("/api/datasets").json()["datasets"];
-  for (const json& dataset : datasets)
+  const json all_datasets = service.get("/api/datasets" + in_project).json()["datasets"];
+  for (const json& dataset : all_datasets)
     all["datasets"][dataset["id"].get<std::string>()] = dataset["rows"];
   std::sort(all["models"].begin(), all["models"].end());  // two may come in the same second
-  for (const json& dataset : service.get("/api/datasets" + in_project).json()["datasets"])
-    all["datasets"][dataset["id"].get<std::string>()] = dataset["rows"];
   return all;
 }
 
@@ -163,7 +161,9 @@ TEST(ServiceStore, ThatWasLostIsRebuiltWithItsProjects) {
     EXPECT_EQ(after["datasets"], before["datasets"]);
     EXPECT_EQ(after["models"], before["models"]);
     ASSERT_TRUE(after["jobs"].contains(id)) << has_copy;
-    if (has_copy) EXPECT_EQ(after["jobs"], before["jobs"]);
+    if (has_copy) {
+      EXPECT_EQ(after["jobs"], before["jobs"]);
+    }
   }
 }
 

@@ -201,8 +201,9 @@ TEST_F(MetricStoppingTest, EveryEngineReportsTheAccuracyThatAnEvaluationFinds) {
         const Model model{request_.network, data_.preparation, engine->parameters()};
         EXPECT_NEAR(value_named(result.finished_epochs[0], "validation_accuracy"),
                     evaluate(model, validation_).metric("accuracy").value(), 1e-9);
-        if (epoch > 0)
+        if (epoch > 0) {
           EXPECT_NEAR(value_named(result.finished_epochs[0], "train_accuracy"), on_training_rows, 1e-9);
+        }
         on_training_rows = evaluate(model, training_).metric("accuracy").value();
       }
     }
