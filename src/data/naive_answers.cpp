@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "data/column_values.h"
 #include "data/last_value.h"
 #include "data/target_column.h"
 #include "data/windows.h"
