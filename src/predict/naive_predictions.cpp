@@ -8,6 +8,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "data/column_values.h"
 #include "data/last_value.h"
 #include "data/time_order.h"
 #include "data/windows.h"

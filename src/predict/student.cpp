@@ -1,6 +1,7 @@
 #include "predict/student.h"
 
 #include <cmath>
+#include <initializer_list>
 
 namespace stoker {
 namespace {

@@ -31,8 +31,11 @@ inline nlohmann::json row_json(const std::string& columns, const database::Writt
 inline database::WrittenRow row_from_json(const std::string& columns, const nlohmann::json& row) {
   database::WrittenRow values;
   for (const std::string& name : column_names(columns)) {
-    const bool is_text = row.is_object() && row.contains(name) && row.at(name).is_string();
-    values.push_back(is_text ? database::WrittenValue(row.at(name).get<std::string>()) : std::nullopt);
+    if (row.is_object() && row.contains(name) && row.at(name).is_string()) {
+      values.emplace_back(row.at(name).get<std::string>());
+    } else {
+      values.emplace_back(std::nullopt);
+    }
   }
   return values;
 }

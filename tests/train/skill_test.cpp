@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numbers>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
