@@ -231,6 +231,7 @@ class BoundVariables(unittest.TestCase):
                    "--allow-variable", "T_DATABASE"]
         with tempfile.TemporaryDirectory() as place:
             service = Service(STOKER, Path(place), options, variables_for(server.port))
+            at_start = server.heard  # the service checks the role of a database that the operator names
             try:
                 def asked(source):
                     request = urllib.request.Request(service.url + "/api/datasets", method="POST", headers={
@@ -257,7 +258,7 @@ class BoundVariables(unittest.TestCase):
                         f"postgresql://u@{strange}/x?options=${{T_DATABASE}}"]:
                     text = asked({"source": "postgres", "uri": address, "table": "wells"})
                     self.assertRegex(text, "only to the host|secret|password", address)
-                self.assertEqual(server.heard + other.heard, b"")
+                self.assertEqual(server.heard + other.heard, at_start)
                 asked({"source": "url", "url": f"http://{own}/reason/${{T_PLAIN}}"})
                 self.assertIn(b"OKSEKRET-7", server.heard)
                 asked({"source": "postgres", "uri": "${T_DATABASE}", "table": "wells"})
