@@ -258,7 +258,11 @@ void download(const std::string& url, const std::string& shown, const std::files
 }
 
 std::string file_name_of_url(const std::string& url) {
-  const std::string target = parse_url(url).target;
+  return file_name_of_url(url, shown_url(url));
+}
+
+std::string file_name_of_url(const std::string& url, const std::string& shown) {
+  const std::string target = parse_url(url, shown).target;
   const std::string path = target.substr(0, target.find('?'));
   std::string name = path.substr(path.rfind('/') + 1);
   if (without_hidden_values(name) != name) {

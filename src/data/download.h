@@ -25,5 +25,7 @@ void download(const std::string& url, const std::string& shown, const std::files
 // The last part of the address's path without its query, for telling the format: "houses.csv.gz". Of a name
 // with a hidden value (base/hidden_values.h) only its ending is left: "download.csv".
 std::string file_name_of_url(const std::string& url);
+// The same of an address that messages name otherwise.
+std::string file_name_of_url(const std::string& url, const std::string& shown);
 
 }  // namespace stoker

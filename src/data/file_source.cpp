@@ -150,7 +150,7 @@ class FileReader : public SourceReader {
 void FileReader::download_file(const StopSignal* stop) {
   const std::string address = expanded_url(config_.url);
   description_ = shown_url(config_.url);
-  name_ = file_name_of_url(address);
+  name_ = file_name_of_url(address, description_);
   if (const std::optional<Downloaded> kept = KeptDownloads::find(address)) {
     file_ = kept->file;
     keeps_file_ = kept->keeps_file;

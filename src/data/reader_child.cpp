@@ -122,7 +122,7 @@ json ReaderChild::whole_rows(const json& request) {
 json ReaderChild::fetched(const json& request) {
   const SourceConfig config = config_in(request);
   const std::string address = expanded_url(config.url);
-  const std::string name = file_name_of_url(address);
+  const std::string name = file_name_of_url(address, shown_url(config.url));
   const fs::path file =
       fs::path(request.at("scratch").get<std::string>()) / (name.empty() ? "download" : name);
   constexpr double bytes_of_megabyte = 1e6;

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/close_range.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -111,11 +112,19 @@ void keep_descriptors_from_it() {
   for (int each = first; each < most; ++each) fcntl(each, F_SETFD, FD_CLOEXEC);
 }
 
+// Rights of root that reach into other processes past Landlock. The program does not get them when it starts.
+void give_up_rights_over_processes() {
+  constexpr std::array rights{CAP_SYS_PTRACE, CAP_SYS_ADMIN, 38 /* CAP_PERFMON */,
+                              40 /* CAP_CHECKPOINT_RESTORE */};
+  for (const int right : rights) prctl(PR_CAPBSET_DROP, right, 0, 0, 0);
+}
+
 [[noreturn]] void become_program(const Start& start, pid_t guard) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != guard) _exit(127);
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  give_up_rights_over_processes();
   if (start.rules >= 0) join_rules(start.rules);
   go_first_without_memory();
   hold_to(RLIMIT_CORE, 0);
