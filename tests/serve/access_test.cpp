@@ -236,8 +236,8 @@ TEST(ServiceTokens, AreRefusedByTheCommandWithTheReason) {
   EXPECT_THAT(refused({"create", "a", "--days", "-1", "--data", folder}), HasSubstr("--days"));
   EXPECT_THAT(refused({"revoke", "frist", "--data", folder}), HasSubstr("did you mean first?"));
   EXPECT_THAT(refused({"list", "--data", "nowhere"}), HasSubstr("no service's data in nowhere"));
-  EXPECT_THAT(refused({}), HasSubstr("Available: create, list, revoke"));
-  EXPECT_THAT(service.place().stoker({"tokens", "create", "--help"}).output, HasSubstr("viewer looks"));
+  EXPECT_THAT(refused({}), HasSubstr("Available: create, list, grant, withdraw, revoke"));
+  EXPECT_THAT(service.place().stoker({"tokens", "create", "--help"}).output, HasSubstr("viewer reads"));
 }
 
 TEST(ServiceHost, OnLoopbackIsKnownByItsOwnNamesAndThoseItWasTold) {

@@ -314,7 +314,7 @@ TEST_F(ServiceDocuments, AreNotChangedByOneWhoMayOnlyLook) {
   const std::size_t at = made.output.find("stk_");
   ASSERT_NE(at, std::string::npos) << made.output;
   const std::string token = made.output.substr(at, made.output.find_first_of(" \n", at) - at);
-  const std::string document = new_document("x");
+  const std::string document = new_document("x", "default");
   const RunningService::Headers headers{{"Authorization", "Bearer " + token},
                                         {"Content-Type", "application/json"}};
   EXPECT_EQ(service_->ask("GET", document, "", headers).status, 200);

@@ -17,7 +17,8 @@ test('a token of two projects switches between them, and what it may do follows'
   await becomes(datasetsOn(page), /in-default/);
   assert.doesNotMatch(await datasetsOn(page)(), /in-wells/);
   await page.getByRole('button', { name: 'Upload' }).waitFor();
-  await page.getByLabel('Project').selectOption({ label: 'wells' });
+  // The page is loaded anew.
+  await Promise.all([page.waitForEvent('load'), page.getByLabel('Project').selectOption({ label: 'wells' })]);
   await page.getByRole('link', { name: 'Data' }).click();
   await becomes(datasetsOn(page), /in-wells/);
   assert.doesNotMatch(await datasetsOn(page)(), /in-default/);
