@@ -103,7 +103,6 @@ std::string bearer_token(const Request& request) {
 
 Gate::Gate(GateConfig config, TokenStore& tokens) : config_(std::move(config)), tokens_(tokens) {
   for (std::string& name : config_.public_names) name = lower_case(name);
-  tokens_.remove_expired_sessions();
 }
 
 // A key says by its first letter what it is: t, the hash of a token; s, that of a session; i, a token's id.

@@ -190,6 +190,7 @@ std::optional<std::string> Service::start() {
   const auto all = tokens_.all();
   if (std::ranges::none_of(all, [](const TokenRecord& token) { return token.revoked.empty(); }))
     first = tokens_.create("first", UserRole::admin);
+  tokens_.remove_expired_sessions();
   make_project_folders();
   clear_uploads();
   put_sample_on_record();
