@@ -18,7 +18,7 @@ NO_NUMBERS = ["nan", "-inf", "1e999", "9" * 30, "seven", ""]
 OF_SETTINGS = ["nan", "9" * 30]
 OPTION = re.compile(r"^\s{2,}(?:-\w, ?)?(--[\w-]+)(?:,!?--[\w-]+)* (\S+)")
 NUMERIC = re.compile(r"^(INT|UINT|FLOAT|INTEGER|NUMBER)\b")
-RANGE = re.compile(r"^(?:INT|UINT|FLOAT):(-?[\d.e+]+) to (-?[\d.e+]+)$")
+RANGE = re.compile(r"^(?:INT|UINT|FLOAT):(-?[\d.e+]+) to (-?[\d.e+]+)(?:=.*)?$")
 
 
 def stoker(words, folder):
