@@ -182,7 +182,7 @@ void add_document_bench(CLI::App& app, DocumentBenchOptions& options) {
          "--busy-loops", options.busy_loops,
          "Compare the CPU time of the document with that next to so many processes that keep the cores "
          "busy; on the first device only")
-      ->check(CLI::Range(1, 1000));
+      ->check(in_range(1, 1000));
   app.add_option("--set", options.assignments, "PATH=VALUE: change a setting first; may be repeated")
       ->allow_extra_args(false);
   add_commands_flag(app);

@@ -279,7 +279,9 @@ Action declare_datasets(CLI::App& app) {
   generate->add_option("--sample", given.sample, "Built-in sample")->capture_default_str();
   generate->add_option("--rows", given.rows, "Rows of the sample; its usual number if not given")
       ->check(in_range(std::int64_t{1}, std::int64_t{100'000'000}));
-  generate->add_option("--seed", given.seed, "Seed of the sample")->capture_default_str();
+  generate->add_option("--seed", given.seed, "Seed of the sample")
+      ->check(in_range(std::uint64_t{0}, std::uint64_t{18'446'744'073'709'551'615U}))
+      ->capture_default_str();
   generate
       ->add_option("--to", given.to,
                    "SQLite file, made if it is not there, or name of a variable that holds the address of a "
