@@ -13,6 +13,7 @@
 
 #include "advise/own_cache.h"
 #include "cli/program.h"
+#include "patience.h"
 
 namespace stoker::test {
 namespace {
@@ -33,11 +34,6 @@ std::vector<pid_t> measuring_in(const std::filesystem::path& folder) {
       found.push_back(static_cast<pid_t>(std::stol(entry.path().filename().string())));
   }
   return found;
-}
-
-void wait_until(const std::function<bool()>& is_so) {
-  for (int i = 0; i < 6000 && !is_so(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  EXPECT_TRUE(is_so());
 }
 
 // As an engineer would write it, with a comment.
@@ -258,15 +254,35 @@ TEST(BenchOfADocument, SplitsItsTimeIntoParts) {
 }
 
 // The run that is measured would go on for minutes.
+TEST(BenchOfADocument, ComparesItsCpuTimeWithThatNextToBusyLoops) {
+  const Workplace place;
+  place.write("houses.csv", small_table(100));
+  place.write("pipeline.yaml", network_document(5));
+  const Finished finished = place.stoker(
+      {"bench", "pipeline.yaml", "--device", "cpu", "--runs", "1", "--busy-loops", "3", "--json"});
+  ASSERT_EQ(finished.code, 0) << finished.errors;
+  const std::size_t end = finished.output.find('\n');
+  const json alone = json::parse(finished.output.substr(0, end));
+  const json next_to_others = json::parse(finished.output.substr(end));
+  EXPECT_EQ(alone.at("busy_loops"), 0);
+  EXPECT_EQ(alone.at("times_cpu"), 1);
+  EXPECT_EQ(next_to_others.at("busy_loops"), 3);
+  for (const json& line : {alone, next_to_others}) EXPECT_GT(line.at("processor_seconds").get<double>(), 0);
+  EXPECT_NEAR(
+      next_to_others.at("times_cpu").get<double>(),
+      next_to_others.at("processor_seconds").get<double>() / alone.at("processor_seconds").get<double>(),
+      1e-9);
+}
+
 TEST(BenchOfADocument, EndsWhatMeasuresForItWhenItIsKilled) {
   const Workplace place;
   place.write("houses.csv", small_table(400));
   place.write("pipeline.yaml", network_document(1'000'000));
   Program bench({STOKER_PROGRAM, "bench", "pipeline.yaml", "--device", "cpu", "--runs", "1"}, place.folder());
-  wait_until([&] { return !measuring_in(place.folder()).empty(); });
+  EXPECT_TRUE(comes_true([&] { return !measuring_in(place.folder()).empty(); }));
   bench.send(SIGKILL);
   bench.wait();
-  wait_until([&] { return measuring_in(place.folder()).empty(); });
+  EXPECT_TRUE(comes_true([&] { return measuring_in(place.folder()).empty(); }));
   for (const pid_t each : measuring_in(place.folder())) kill(each, SIGKILL);
 }
 

@@ -220,6 +220,25 @@ TEST(FitNetwork, FailsClearlyWhenTrainingDiverges) {
       AllOf(HasSubstr("diverged in epoch 1 of 20"), HasSubstr("lower learning_rate")));
 }
 
+// The rate rises from epoch to epoch, until it is too high.
+TEST(FitNetwork, KeepsTheBestEpochOfATrainingThatDivergesLater) {
+  const Table table = sample(SampleName::friedman, 600);
+  ModelSpec spec = small_network();
+  spec.training.optimizer = Optimizer::sgd;
+  spec.training.momentum = 0;
+  spec.training.learning_rate = 4;
+  spec.training.warmup_epochs = 40;
+  spec.training.epochs = 60;
+  spec.training.validation_ratio = 0.2;
+  RecordingListener listener;
+  const FitResult result = fit(request_for(table, spec), listener, StopSignal{});
+  EXPECT_EQ(result.end, TrainingEnd::stopped_early);
+  EXPECT_LT(result.epochs.size(), 40U);
+  EXPECT_THAT(listener.warnings, testing::Contains(AllOf(HasSubstr("training diverged in epoch"),
+                                                         HasSubstr("the best by validation"))));
+  EXPECT_TRUE(std::isfinite(evaluate(result.model, table).metric("rmse").value()));
+}
+
 TEST(FitNetwork, RefusesSettingsThatContradictEachOther) {
   const Table table = sample(SampleName::friedman, 50);
   ModelSpec spec = small_network();
