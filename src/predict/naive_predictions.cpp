@@ -110,7 +110,8 @@ std::optional<SkillVerdict> verdict_on_ranks(const ClassRows& rows, const std::s
   std::array<std::vector<double>, 2> by_class;
   for (std::size_t row = 0; row < rows.actual.size(); ++row) {
     const double own = rows.scored.of_actual[row];
-    scores.push_back(rows.actual[row] == 1 ? own : 1 - own);
+    // Equal probabilities must stay equal whether they were taken from 1 or not.
+    scores.push_back(std::round((rows.actual[row] == 1 ? own : 1 - own) * 1e12));
     by_class[static_cast<std::size_t>(rows.actual[row])].push_back(scores.back());
   }
   for (std::vector<double>& each : by_class) {

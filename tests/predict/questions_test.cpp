@@ -309,7 +309,7 @@ Model always_no(double slope = 0, double intercept = -3) {
   PreparationConfig config;
   config.target_column = "y";
   std::string csv = "x,y\n";
-  for (int row = 0; row < 40; ++row) csv += fmt::format("{},{}\n", row, row % 2 == 0 ? "no" : "yes");
+  for (int row = 0; row < 40; ++row) csv += fmt::format("{},{}\n", row, row % 10 == 0 ? "yes" : "no");
   Model model;
   model.preparation = Preparation::fit(table_of(csv), config, Scaling::none, no_notes());
   model.network = network_for(family_named("logistic_regression"), config::Value(config::Value::Map{}),
