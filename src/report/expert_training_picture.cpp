@@ -92,9 +92,10 @@ std::string loss_panel(const LossCurve* curve, GnuplotPicture& picture) {
 std::string accuracy_panel(const EpochValues* values, GnuplotPicture& picture) {
   const std::optional<EpochLines> lines = values == nullptr ? std::nullopt : accuracy_lines(*values);
   if (!lines) return "";
-  return name_of_panel("Accuracy") + "set yrange [*:*]\n" +
+  // Accuracy rises: its key is below.
+  return name_of_panel("Accuracy") + "set yrange [*:*]\nset key right bottom at graph 0.99, graph 0.04\n" +
          panel_ticks({lines->training, lines->validation}) + plot_of(*lines, "accuracy.txt", picture) +
-         "\nset ytics autofreq\n";
+         "\nset key right top at graph 0.99, graph 0.97\nset ytics autofreq\n";
 }
 
 std::string seconds_panel(const LossCurve* curve, GnuplotPicture& picture) {
