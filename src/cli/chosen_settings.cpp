@@ -11,11 +11,12 @@
 namespace stoker::cli {
 namespace {
 
-// Settings that `stoker train` sets itself by other rules than those of recommended_settings().
+// Settings that `stoker train` sets itself by other rules than those of recommended_settings(). Without
+// commas and semicolons, which would put them into quotes.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> other_choices{
-    {{"scaling", "chosen by the data; standard in linear models"},
-     {"scale_target", "true; false in linear models"},
-     {"relative_to", "auto with --windows, otherwise none"},
+    {{"scaling", "chosen by the data and the model"},
+     {"scale_target", "true for networks and false for linear models"},
+     {"relative_to", "auto with --windows and none without"},
      {"stratify_column", "the target if it has classes"},
      {"small_strata", "together if the target has classes"}}};
 

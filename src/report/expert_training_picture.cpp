@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <initializer_list>
 #include <iterator>
+#include <limits>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -41,20 +44,58 @@ std::string name_of_panel(std::string_view name) {
       name);
 }
 
+// A panel is about 100 pixels high: more ticks than these would run into each other.
+constexpr double most_panel_ticks = 4;
+
+// Ticks 1, 2 or 5 times a power of ten apart.
+std::string panel_ticks(std::initializer_list<std::span<const double>> lines) {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  for (const std::span<const double> line : lines)
+    for (const double each : line)
+      if (std::isfinite(each)) {
+        low = std::min(low, each);
+        high = std::max(high, each);
+      }
+  if (!(high > low)) return "";
+  const double least = (high - low) / most_panel_ticks;
+  const double power = std::pow(10.0, std::floor(std::log10(least)));
+  const double step = power * (least <= 1 * power ? 1 : least <= 2 * power ? 2 : least <= 5 * power ? 5 : 10);
+  return fmt::format("set ytics {:.9g}\n", step);
+}
+
+// Of a logarithmic axis, by how many decades.
+std::string panel_decades(const LossCurve& curve) {
+  double low = std::numeric_limits<double>::infinity(), high = 0;
+  for (const std::vector<double>* line : {&curve.training, &curve.validation})
+    for (const double each : *line)
+      if (each > 0) {
+        low = std::min(low, each);
+        high = std::max(high, each);
+      }
+  const double decades = std::max(1.0, std::ceil(std::log10(high / low) / most_panel_ticks));
+  return fmt::format("set ytics {:.9g}\n", std::pow(10.0, decades));
+}
+
 std::string loss_panel(const LossCurve* curve, GnuplotPicture& picture) {
   if (curve == nullptr || curve->epochs.empty()) return "";
   const std::string plots =
       plot_of({curve->epochs, curve->training, curve->validation}, "losses.txt", picture);
   if (plots.empty()) return "";
   std::string commands = name_of_panel("Loss") + "set yrange [*:*]\n";
-  if (curve->wants_log_axis()) commands += "set logscale y\nset format y '10^{%T}'\n";
-  return commands + plots + "\nunset logscale y\nset format y '%g'\n";
+  if (curve->wants_log_axis())
+    commands += "set logscale y\nset format y '10^{%T}'\n" + panel_decades(*curve);
+  else
+    commands += panel_ticks({curve->training, curve->validation});
+  return commands + plots + "\nunset logscale y\nset format y '%g'\nset ytics autofreq\n";
 }
 
 std::string accuracy_panel(const EpochValues* values, GnuplotPicture& picture) {
   const std::optional<EpochLines> lines = values == nullptr ? std::nullopt : accuracy_lines(*values);
   if (!lines) return "";
-  return name_of_panel("Accuracy") + "set yrange [*:*]\n" + plot_of(*lines, "accuracy.txt", picture) + "\n";
+  // Accuracy rises: its key is below.
+  return name_of_panel("Accuracy") + "set yrange [*:*]\nset key right bottom at graph 0.99, graph 0.04\n" +
+         panel_ticks({lines->training, lines->validation}) + plot_of(*lines, "accuracy.txt", picture) +
+         "\nset key right top at graph 0.99, graph 0.97\nset ytics autofreq\n";
 }
 
 std::string seconds_panel(const LossCurve* curve, GnuplotPicture& picture) {
@@ -66,9 +107,10 @@ std::string seconds_panel(const LossCurve* curve, GnuplotPicture& picture) {
       fmt::format_to(std::back_inserter(data), "{} {:.9g}\n", shown.epochs[i], shown.seconds[i]);
   if (data.empty()) return "";
   picture.files.emplace_back("seconds.txt", std::move(data));
-  return name_of_panel("Seconds") +
-         "set yrange [0:*]\nplot 'seconds.txt' using 1:2 with linespoints pointtype 7 pointsize 0.6 "
-         "linewidth 2 linecolor rgb '#64748b' title 'for each epoch'\n";
+  const std::array<double, 1> zero{0};
+  return name_of_panel("Seconds") + "set yrange [0:*]\n" + panel_ticks({zero, shown.seconds}) +
+         "plot 'seconds.txt' using 1:2 with linespoints pointtype 7 pointsize 0.6 "
+         "linewidth 2 linecolor rgb '#64748b' title 'for each epoch'\nset ytics autofreq\n";
 }
 
 // What changed their number, with how many lived after it; of one step one after the other.

@@ -14,6 +14,7 @@ namespace {
 constexpr double seconds_of_hour = 3'600;
 constexpr double seconds_of_day = 86'400;
 constexpr int ticks_of_dates = 6;
+constexpr double large_time = 1e5;               // that gnuplot may write as a power of ten
 constexpr double latest_date = 253'402'300'799;  // the last second of the year 9999
 
 // What tells two ticks apart.
@@ -31,12 +32,14 @@ std::string date_at(double seconds, const char* form) {
   return {text.data(), std::strftime(text.data(), text.size(), form, &parts)};
 }
 
-// Evenly spaced: those that gnuplot chooses for dates can overlap.
-std::string date_tics(double first, double last) {
+// Evenly spaced: those that gnuplot chooses for dates and for large numbers can overlap.
+std::string time_tics(double first, double last, bool are_dates) {
   std::string tics;
   for (int i = 0; i <= ticks_of_dates; ++i) {
     const double at = first + (last - first) * i / ticks_of_dates;
-    tics += fmt::format("{}'{}' {:.15g}", i == 0 ? "" : ", ", date_at(at, form_of_dates(last - first)), at);
+    tics +=
+        fmt::format("{}'{}' {:.15g}", i == 0 ? "" : ", ",
+                    are_dates ? date_at(at, form_of_dates(last - first)) : fmt::format("{:.10g}", at), at);
     if (last <= first) break;
   }
   return fmt::format("set xtics ({}) font ',13'\n", tics);
@@ -61,7 +64,9 @@ GnuplotPicture over_time_picture(const PredictedOverTime& chart, const std::stri
       "6.5\n",
       gnuplot_text(run.empty() ? title : fmt::format("{}: {}", title, run)),
       gnuplot_text(axis_over_time(chart), longest_axis_label), gnuplot_text(target, longest_axis_label));
-  if (chart.has_dates) commands += date_tics(first, last);
+  commands += "set rmargin 8\n";  // for half of the last tick's text
+  if (chart.has_dates || std::max(std::abs(first), std::abs(last)) >= large_time)
+    commands += time_tics(first, last, chart.has_dates);
   if (last > first) commands += fmt::format("set xrange [{:.15g}:{:.15g}]\n", first, last);
   commands +=
       "plot 'rows.txt' using 1:2 with lines linewidth 2 linecolor rgb '#1b2333' title 'actual', "

@@ -204,7 +204,7 @@ TEST(ExpertPictures, AreDrawnFromTheRunFolderAlone) {
   for (const char* name : {"training_metrics.png", "expert_activations.png", "expert_device_distribution.png",
                            "knowledge_graph_epoch_2.png", "knowledge_graph_epoch_16.png"})
     EXPECT_TRUE(names.contains(name)) << name;
-  EXPECT_EQ(std::ranges::count_if(names, [](const auto& each) { return each.starts_with("knowledge_"); }), 6);
+  EXPECT_EQ(std::ranges::count_if(names, [](const auto& each) { return each.starts_with("knowledge_"); }), 8);
 }
 
 TEST(ExpertMetricsPicture, HasLossAccuracyAndSecondsOfEveryEpoch) {

@@ -229,6 +229,17 @@ TEST_F(Labels, OfExpertsDoNotOverlap) {
                           {"train_accuracy", "validation_accuracy"},
                           {std::vector<double>(16, 0.75), std::vector<double>(16, 0.5)}};
   expect_apart(expert_metrics_picture(testing::mixture_of(12, {}), &curve, &known, long_name), 20);
+  for (const double scale : {1e-6, 0.12, 3e5}) {
+    LossCurve other = curve;
+    EpochValues uneven = known;
+    for (std::size_t i = 0; i < 16; ++i) {
+      other.seconds[i] = scale * static_cast<double>(1 + i % 5);
+      uneven.columns[0][i] = 0.53 + 0.031 * static_cast<double>(i);
+      other.training[i] = scale * static_cast<double>(20 - i);
+    }
+    SCOPED_TRACE(scale);
+    expect_apart(expert_metrics_picture(testing::mixture_of(12, {}), &other, &uneven, long_name), 20);
+  }
   expect_apart(expert_devices_picture(testing::mixture_of(12, {}), long_name), 5);
 }
 
