@@ -30,6 +30,7 @@ constexpr std::int64_t expert_columns = 7;
 
 ExpertSettings small_experts() {
   ExpertSettings settings;
+  settings.load_balance = 0;
   settings.experts = 3;
   settings.max_experts = 6;
   settings.hidden_layers = {12, 8};

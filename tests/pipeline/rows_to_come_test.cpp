@@ -82,7 +82,8 @@ TEST_F(RowsToCome, HaveNoGroupColumnAmongTheFeatures) {
 
 TEST_F(RowsToCome, ThatWereFilledInAreNotedInTheRecordAndTheReport) {
   std::string text = "a,y\n";
-  for (int i = 1; i <= 60; ++i) text += fmt::format("{},{}.5\n", i % 5 == 0 ? "" : std::to_string(i % 13), i % 13);
+  for (int i = 1; i <= 60; ++i)
+    text += fmt::format("{},{}.5\n", i % 5 == 0 ? "" : std::to_string(i % 13), i % 13);
   write_file(folder_.path() / "table.csv", text);
   for (const bool reused : {false, true}) {
     SCOPED_TRACE(reused);

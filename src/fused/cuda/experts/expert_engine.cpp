@@ -55,7 +55,7 @@ class ExpertEngine : public Engine, public EditsInPlace {
 
  private:
   bool has_validation() const { return request_.validation.rows() > 0; }
-  bool counts_hits() const { return !memory_.train_hits.empty(); }
+  bool counts_hits() const { return term_of_classes(request_) != nullptr; }
   void restore_hits(const NamedArrays& state);
   bool is_clipped() const { return request_.optimizer.max_grad_norm > 0; }
   std::size_t flat_size() const { return static_cast<std::size_t>(work_.layout.size); }

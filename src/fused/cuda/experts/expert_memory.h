@@ -67,7 +67,7 @@ struct ExpertMemory {
   Array living;  // in their order, and behind the room of all their number
   // Made anew for every part, or every step.
   Array steps, lines, values, validation_sums;
-  Array train_hits, validation_hits;  // rows whose class was predicted right; empty if there are no classes
+  Array train_hits, validation_hits;  // rows whose class was predicted right
   Array rates;                        // the kernel that begins a step wants places for what is not read here
   Array features, targets, weights;
   Array buffers;  // of place_buffers()
