@@ -150,7 +150,7 @@ TEST(SpectralRun, ShowsTheBandsThatASelectorChose) {
   EXPECT_THAT(read_file(run / "events.jsonl", 1U << 24), HasSubstr("\"validation_average_precision\":0."));
   EXPECT_THAT(read_file(run / "values" / "train.csv", 1U << 20),
               AllOf(HasSubstr("validation_bce"), HasSubstr("validation_average_precision")));
-  EXPECT_THAT(read_file(run / "report.html", 1U << 26), HasSubstr("Metrics of what is held back, by epoch"));
+  EXPECT_THAT(read_file(run / "report.html", 1U << 26), HasSubstr("Validation metrics by epoch"));
 }
 
 TEST(SpectralRun, TellsWhatIsWrongWithAGraphBeforeAnythingRuns) {

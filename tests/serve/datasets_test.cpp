@@ -165,15 +165,15 @@ TEST_F(ServiceDatasets, AreToldOfWithoutTheFoldersOfTheServer) {
 
 TEST_F(ServiceDatasets, ThatAreNotThereAreToldToTheJobThatNamesThem) {
   json job = small_training(1);
-  job["document"]["cards"]["load"]["config"] = {{"source", "datasets"}, {"dataset_ids", {"boston_housing"}}};
-  const HttpAnswer sample = service().post("/api/training/jobs", job);
-  EXPECT_EQ(sample.status, 422);
-  EXPECT_THAT(sample.body, HasSubstr("/api/datasets/generate"));
+  job["document"]["cards"]["load"]["config"] = {{"source", "datasets"}, {"dataset_ids", {"nowhere"}}};
+  const HttpAnswer document = service().post("/api/training/jobs", job);
+  EXPECT_EQ(document.status, 422);
+  EXPECT_THAT(document.body, HasSubstr("there is no dataset 'nowhere'"));
   const HttpAnswer settings = service().post(
       "/api/training/jobs", {{"config", {{"dataset_ids", {"nothing"}}, {"target_column", "y"}}}});
   EXPECT_EQ(settings.status, 422);
   EXPECT_THAT(settings.body, HasSubstr("there is no dataset 'nothing'"));
-  for (const HttpAnswer* answer : {&sample, &settings}) {
+  for (const HttpAnswer* answer : {&document, &settings}) {
     EXPECT_THAT(answer->body, Not(HasSubstr("store.sqlite")));
     EXPECT_THAT(answer->body, Not(HasSubstr("--")));
   }
