@@ -156,10 +156,14 @@ std::string nearest_by_words(std::string_view name, std::span<const std::string>
 }  // namespace
 
 // A name with the same words is more likely to be meant than one that is spelled alike: "gpu" is not a slip
-// of "cpu" where there is "single_gpu".
+// of "cpu" where there is "single_gpu". But one wrong letter in a long name is a slip.
 std::string did_you_mean(std::string_view name, std::span<const std::string> candidates) {
-  std::string nearest = nearest_by_words(name, candidates);
-  if (nearest.empty()) nearest = nearest_name(name, candidates);
+  constexpr std::size_t long_name = 8;
+  const std::string spelled_alike = nearest_name(name, candidates);
+  const bool is_slip =
+      name.size() >= long_name && !spelled_alike.empty() && edit_distance(name, spelled_alike) == 1;
+  std::string nearest = is_slip ? spelled_alike : nearest_by_words(name, candidates);
+  if (nearest.empty()) nearest = spelled_alike;
   return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
 }
 

@@ -34,6 +34,8 @@ TEST(DidYouMean, PrefersTheSameWordsToTheSameSpelling) {
   const std::vector<std::string> sizes{"batch_rows", "batch_size", "hidden_size"};
   EXPECT_EQ(did_you_mean("train-batch-size", sizes), "; did you mean batch_size?");
   EXPECT_EQ(did_you_mean("batch_sise", sizes), "; did you mean batch_size?");
+  const std::vector<std::string> layers{"layers", "hidden_layers"};
+  EXPECT_EQ(did_you_mean("hiden_layers", layers), "; did you mean hidden_layers?");
   EXPECT_EQ(did_you_mean("learning_rate", sizes), "");
   EXPECT_EQ(did_you_mean("number_of", sizes), "");
 }
