@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "cli/number_range.h"
 
 namespace stoker::cli {
 
@@ -21,6 +20,8 @@ CLI::Validator in_range(Number low, Number high) {
     constexpr bool is_integer = std::is_integral_v<Number>;
     Number value{};
     bool is_inside = CLI::detail::lexical_cast(text, value) && value >= low && value <= high;
+    // The cast makes a large number of a negative one.
+    if constexpr (std::is_unsigned_v<Number>) is_inside = is_inside && !text.starts_with('-');
     if constexpr (!is_integer) is_inside = is_inside && std::isfinite(value);
     if (is_inside) return "";
     return fmt::format("'{}' is not {} from {}", printable(text), is_integer ? "an integer" : "a number",

@@ -71,7 +71,7 @@ std::string usage_error(const CLI::App& app, const std::string& reason) {
     return fmt::format("{}unknown command: {}{}{}", name, word, did_you_mean(word, commands), help);
   }
   if (!word.empty()) return fmt::format("{}'{}' was not expected{}", name, word, help);
-  if (!commands.empty() && command.get_subcommands().empty()) {
+  if (command.get_require_subcommand_min() > 0 && command.get_subcommands().empty()) {
     return fmt::format("{}which command? Available: {}{}", name, join(commands, ", "), help);
   }
   return fmt::format("{}{}{}", name, reason, help);

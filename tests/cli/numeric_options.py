@@ -12,7 +12,8 @@ import sys
 import tempfile
 
 # What a command needs before it looks at the values of its settings.
-WORDS = {("train",): ["sample:friedman", "--target", "y"]}
+WORDS = {("train",): ["sample:friedman", "--target", "y"], ("bench",): ["no.yaml"],
+         ("datasets", "generate"): ["x", "--sample", "friedman", "--to", "x.sqlite"]}
 NO_NUMBERS = ["nan", "-inf", "1e999", "9" * 30, "seven", ""]
 # Settings of documents, which have one reader for all: tests/config tests that.
 OF_SETTINGS = ["nan", "1e999"]
