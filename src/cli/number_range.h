@@ -1,7 +1,9 @@
 #pragma once
 
+#include <charconv>
 #include <cmath>
 #include <string>
+#include <system_error>
 #include <type_traits>
 
 #include <CLI/CLI.hpp>
@@ -19,10 +21,16 @@ CLI::Validator in_range(Number low, Number high) {
   const auto problem = [low, high, range](const std::string& text) -> std::string {
     constexpr bool is_integer = std::is_integral_v<Number>;
     Number value{};
-    bool is_inside = CLI::detail::lexical_cast(text, value) && value >= low && value <= high;
-    // The cast makes a large number of a negative one.
-    if constexpr (std::is_unsigned_v<Number>) is_inside = is_inside && !text.starts_with('-');
-    if constexpr (!is_integer) is_inside = is_inside && std::isfinite(value);
+    bool is_number = false;
+    if constexpr (is_integer) {
+      // CLI11 takes the nearest integer for one that has no room.
+      const char* const end = text.data() + text.size();
+      const auto [read_to, problem_of_text] = std::from_chars(text.data(), end, value);
+      is_number = problem_of_text == std::errc() && read_to == end;
+    } else {
+      is_number = CLI::detail::lexical_cast(text, value) && std::isfinite(value);
+    }
+    const bool is_inside = is_number && value >= low && value <= high;
     if (is_inside) return "";
     return fmt::format("'{}' is not {} from {}", printable(text), is_integer ? "an integer" : "a number",
                        range);
