@@ -16,6 +16,7 @@ import json
 import os
 import pathlib
 import random
+import select
 import shutil
 import sqlite3
 import struct
@@ -245,10 +246,15 @@ class Asker:
         self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                         env=environment)
 
-    def ask(self, settings):
+    def ask(self, settings, patience):
+        """The service ends a look that takes too long, and so does this: some damage sends a library in circles."""
         try:
             self.process.stdin.write(json.dumps(settings) + "\n")
             self.process.stdin.flush()
+            if not select.select([self.process.stdout], [], [], patience)[0]:
+                self.process.kill()
+                self.process.wait()
+                return {"took_too_long": True}
             line = self.process.stdout.readline()
         except BrokenPipeError:
             line = ""
@@ -262,6 +268,8 @@ class Asker:
 def kind_of(answer):
     if "rows" in answer:
         return "read"
+    if "took_too_long" in answer:
+        return "without an end"
     if "ended" in answer:
         return "FAULT"
     crashed = "its reader crashed" in answer["message"]
@@ -287,14 +295,14 @@ def files_of(options, reader, numbers_of_files):
     for name, content in seeds.items():  # none of this says anything unless they are read as they are
         beside(folder, name)
         (folder / name).write_bytes(content)
-        answer = asker.ask(settings_of(folder / name))
+        answer = asker.ask(settings_of(folder / name), None)
         if kind_of(answer) != "read":
             faults.append(f"{reader}: the sound file {name} is not read: {answer}")
     for number in numbers_of_files if not faults else ():
         chance = random.Random(f"{options.seed} {reader} {number}")
         name = chance.choice(sorted(seeds))
         (folder / name).write_bytes(damaged(chance, name, seeds))
-        answer = asker.ask(settings_of(folder / name))
+        answer = asker.ask(settings_of(folder / name), options.patience)
         kind = kind_of(answer)
         counts[kind] += 1
         if kind == "FAULT" or (options.show and kind == options.show):
@@ -303,7 +311,7 @@ def files_of(options, reader, numbers_of_files):
             print(f"{reader} {number}: {answer}\n  the file: {kept}", flush=True)
         if kind == "FAULT":
             faults.append(f"{reader} {number}")
-        if "ended" in answer:
+        if "ended" in answer or "took_too_long" in answer:
             asker = Asker(options.program, folder)
         (folder / name).write_bytes(seeds[name])
     asker.end()
@@ -318,6 +326,7 @@ def options_given():
     parser.add_argument("--count", type=int, default=20000, help="damaged files for each reader")
     parser.add_argument("--reader", action="append", choices=READERS, help="this one alone; may be given again")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="files read at the same time")
+    parser.add_argument("--patience", type=float, default=60, help="seconds after which a file is given up")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", type=int, help="this file alone, as a report names it")
     parser.add_argument("--show", help="keep and show the files that ended so, such as crashed")
