@@ -38,7 +38,7 @@ constexpr std::array<std::uint32_t, 107> denied_calls{
     SYS_lsetxattr, SYS_fsetxattr, SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr, 463 /* setxattrat */,
     466 /* removexattrat */, 469 /* file_setattr */, SYS_truncate, SYS_name_to_handle_at,
     SYS_open_by_handle_at, SYS_mknodat,
-    // What the machine is made of.
+    // The machine itself: mounts, modules, clocks.
     SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_fsopen, SYS_fsconfig, SYS_fsmount, SYS_fspick,
     SYS_move_mount, SYS_open_tree, SYS_mount_setattr, 467 /* open_tree_attr */, SYS_unshare, SYS_setns,
     SYS_swapon, SYS_swapoff, SYS_reboot, SYS_sethostname, SYS_setdomainname, SYS_init_module,
@@ -69,7 +69,7 @@ constexpr std::array<std::uint32_t, 7> network_calls{SYS_socket, SYS_socketpair,
 
 constexpr std::uint32_t place_of_number = offsetof(seccomp_data, nr);
 constexpr std::uint32_t place_of_architecture = offsetof(seccomp_data, arch);
-// Of an argument the lower half: all that are looked at fit into it.
+// The lower half of an argument. Every value that is compared fits into it.
 constexpr std::uint32_t place_of_argument(std::size_t i) {
   return static_cast<std::uint32_t>(offsetof(seccomp_data, args) + i * sizeof(std::uint64_t));
 }

@@ -32,7 +32,7 @@ void limit(decltype(RLIMIT_DATA) what, std::uint64_t most) {
   if (::setrlimit(what, &wanted_limit) != 0) fail("a limit could not be set: {}", std::strerror(errno));
 }
 
-// Of root's rights only the one to read the files of all users, where Landlock says which files those are.
+// Gives up all capabilities, except the one to read files of all users if Landlock limits which files.
 void give_up_rights(bool reads_files_of_all) {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   std::array<__user_cap_data_struct, 2> rights{};

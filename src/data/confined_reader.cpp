@@ -45,7 +45,7 @@ const char* data_folder() {
 
 // ---- What a child may reach
 
-// What a reader looks for beside a file: names that go on where this one has its ending, as NAME.hdr,
+// Files that a reader looks for next to a file: names that go on where this one has its ending, as NAME.hdr,
 // NAME_mask.npy and NAME-wal do, and of images in IDX form the labels.
 bool belongs_to(const std::string& name, const std::string& file) {
   constexpr std::string_view idx = "idx";
@@ -162,7 +162,7 @@ class ReaderProcess {
   // Throws what the child says is wrong, and of a child that has crashed that the file is damaged.
   json ask(const json& request, const StopSignal* stop = nullptr);
   const fs::path& scratch() const { return scratch_.path(); }
-  // What it has written is nobody's any more but its reader's.
+  // Ends the child, so that it can no longer change what it has written.
   void end() { dialogue_.end(); }
 
  private:
