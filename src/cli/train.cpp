@@ -26,6 +26,7 @@
 #include "model/family.h"
 #include "pipeline/card.h"
 #include "pipeline/document.h"
+#include "pipeline/document_keys.h"
 #include "pipeline/recommended.h"
 
 namespace stoker::cli {
@@ -333,7 +334,7 @@ Document build_document(TrainCommand command) {
   cards.set("train", train_card(command));
   if (tests) cards.set("evaluate", evaluate_card());
   config::Value document;
-  document.set("version", 1);
+  document.set("version", document_version);
   document.set("name", document_name(command));
   document.set("cards", std::move(cards));
   return read_document(document, "", std::filesystem::current_path(), built_in_card_types());
