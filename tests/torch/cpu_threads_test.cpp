@@ -1,9 +1,11 @@
 // How many threads LibTorch divides the steps of a training on the CPU among.
 #include <cstdlib>
 #include <filesystem>
+#include <string>
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include "device/device.h"
 #include "model/family.h"
@@ -71,6 +73,14 @@ TEST(CpuThreads, ASmallStepOfAnLstmHasOne) {
 
 TEST(CpuThreads, ALargeStepHasOneForEachCoreThatTheProcessMayUse) {
   EXPECT_EQ(threads_used(large_request()), cpu_cores());
+}
+
+// In a process of its own: OpenMP reads the variable when LibTorch is loaded.
+TEST(CpuThreads, UseAllCoresIfOpenMpBindsThreads) {
+  const std::string command =
+      "OMP_PROC_BIND=true exec /proc/" + std::to_string(getpid()) +
+      "/exe --gtest_filter=CpuThreads.ALargeStepHasOneForEachCoreThatTheProcessMayUse";
+  EXPECT_EQ(std::system(command.c_str()), 0);
 }
 
 TEST(CpuThreads, FollowTheEnvironment) {
