@@ -65,6 +65,13 @@ double libtorch_seconds_of(const Measurements& found) {
   return 0;
 }
 
+// By device, since each is measured in a process of its own, which opens LibTorch anew.
+json libtorch_by_device(const Measurements& found) {
+  json seconds = json::object();
+  for (const MeasuredSteps& each : found.steps) seconds[each.device] = each.libtorch_seconds;
+  return seconds;
+}
+
 json works_json(const Measurements& found) {
   json works = json::array();
   if (found.steps.empty()) return works;
@@ -88,6 +95,7 @@ json to_json(const Advice& advice) {
                {"machine_load", advice.found.load},
                {"is_steady", advice.is_steady()},
                {"libtorch_seconds", libtorch_seconds_of(advice.found)},
+               {"libtorch_seconds_by_device", libtorch_by_device(advice.found)},
                {"is_solved", advice.is_solved},
                {"gpu_not_estimated", nullptr},
                {"trainings", works_json(advice.found)},

@@ -1,10 +1,10 @@
 #include "data/class_weights.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "config/usual_bounds.h"
 
 namespace stoker {
 namespace {
@@ -22,9 +22,11 @@ double weight_given(const config::Entry& entry) {
   const auto* whole = entry.value.get_if<std::int64_t>();
   const auto* number = entry.value.get_if<double>();
   const double weight = whole != nullptr ? static_cast<double>(*whole) : number != nullptr ? *number : -1;
-  if (!std::isfinite(weight) || weight < 0)
-    refuse("class_weights: the weight of the class '{}' is {}; it must be a number of at least 0", entry.key,
-           entry.value.describe());
+  if (!(weight >= 0 && weight <= config::largest_weight))
+    refuse(
+        "class_weights: the weight of the class '{}' is {}; it must be a number of at least 0 and at most "
+        "{:.0f}",
+        entry.key, entry.value.describe(), config::largest_weight);
   return weight;
 }
 

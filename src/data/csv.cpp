@@ -12,6 +12,7 @@
 #include <arrow/io/memory.h>
 #include <arrow/table.h>
 #include <arrow/util/utf8.h>
+#include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -150,19 +151,26 @@ std::optional<RowScanner::Fault> find_fault(const std::filesystem::path& path, c
   }
 }
 
+std::string advice_on(const RowScanner::Fault& fault) {
+  if (fault.comment_line > 0)
+    return fmt::format(
+        "line {} begins with #, and comments are read as rows; remove them, for example with: grep -v '^#'",
+        fault.comment_line);
+  if (fault.expected <= 1)
+    return "if the values are separated by another character, set delimiter (--delimiter)";
+  return fault.values < fault.expected ? "write missing values as empty fields, also at the end of a row"
+                                       : "put values that contain the delimiter between double quotes";
+}
+
 void refuse_faults(const std::filesystem::path& path, const CsvDialect& dialect) {
   const std::string name = path.string();
   const auto fault = find_fault(path, dialect);
   if (!fault) return;
   if (fault->open_quote)
     refuse("{}:{}: a quoted value that begins in this row is never closed", name, fault->line);
-  const char* hint =
-      fault->expected <= 1 ? "; if the values are separated by another character, set delimiter (--delimiter)"
-      : fault->values < fault->expected ? "; write missing values as empty fields, also at the end of a row"
-                                        : "; put values that contain the delimiter between double quotes";
-  refuse("{}:{}: this row has {}, but the {} has {}{}", name, fault->line,
+  refuse("{}:{}: this row has {}, but the {} has {}; {}", name, fault->line,
          counted(static_cast<std::uint64_t>(fault->values), "value"),
-         dialect.has_header() ? "header" : "first row", fault->expected, hint);
+         dialect.has_header() ? "header" : "first row", fault->expected, advice_on(*fault));
 }
 
 // Two-byte encodings put zero bytes between the letters; Arrow would read nonsense without complaint.

@@ -23,6 +23,7 @@ void RowScanner::take(char c) {
     return;
   }
   if (line_end) return end_row();
+  if (!row_has_text_) is_comment_ = c == '#';
   row_has_text_ = true;
   if (c == delimiter_) {
     ++values_;
@@ -37,7 +38,9 @@ void RowScanner::take(char c) {
 void RowScanner::end_row() {
   if (row_has_text_) {  // empty lines are no rows
     if (expected_ == 0) expected_ = values_;
-    if (values_ != expected_) fault_ = Fault{row_line_, values_, expected_, false};
+    if (values_ != expected_) fault_ = Fault{row_line_, values_, expected_, false, comment_line()};
+    if (first_row_line_ == 0) first_row_line_ = row_line_;
+    has_data_ = has_data_ || !is_comment_;
   }
   row_has_text_ = false;
   values_ = 1;
@@ -45,8 +48,13 @@ void RowScanner::end_row() {
   state_ = State::value_start;
 }
 
+std::int64_t RowScanner::comment_line() const {
+  if (is_comment_) return row_line_;
+  return has_data_ ? 0 : first_row_line_;
+}
+
 std::optional<RowScanner::Fault> RowScanner::finish() {
-  if (!fault_ && state_ == State::quoted) fault_ = Fault{row_line_, values_, expected_, true};
+  if (!fault_ && state_ == State::quoted) fault_ = Fault{row_line_, values_, expected_, true, 0};
   if (!fault_) end_row();
   return fault_;
 }

@@ -15,6 +15,9 @@ class RowScanner {
     std::int64_t values = 0;
     std::int64_t expected = 0;
     bool open_quote = false;  // the text ends inside a quoted value that began in this row
+    // A row that begins with # and is probably a comment: this row, or the first one if all before this row
+    // are such. 0: none.
+    std::int64_t comment_line = 0;
   };
 
   explicit RowScanner(char delimiter) : delimiter_(delimiter) {}
@@ -26,6 +29,7 @@ class RowScanner {
   enum class State { value_start, unquoted, quoted, quote_in_quoted };
   void take(char c);
   void end_row();
+  std::int64_t comment_line() const;
 
   char delimiter_;
   State state_ = State::value_start;
@@ -33,6 +37,9 @@ class RowScanner {
   bool row_has_text_ = false;
   std::int64_t line_ = 1;
   std::int64_t row_line_ = 1;
+  bool is_comment_ = false;          // the row begins with #
+  bool has_data_ = false;            // a row before does not
+  std::int64_t first_row_line_ = 0;  // 0: no row has ended yet
   std::int64_t values_ = 1;
   std::int64_t expected_ = 0;
   std::optional<Fault> fault_;

@@ -117,11 +117,10 @@ inline config::Fields fields(PreparationConfig& c) {
           .changes_loss(),
       config::field(
           "relative_to", c.relative_to,
-          "Of windows of a series whose answer is a number (ahead, path). last: a model learns by how much "
-          "the answer differs from the last known value of target_column in the window, so that it need "
-          "not learn a level that moves; predictions and metrics stay in the target's own unit. auto: last "
-          "where the answers of the rows to train on lie nearer to that value than to their mean, else "
-          "none")
+          "Windows of a series with a numeric target (answer ahead or path). last: the model learns the "
+          "difference to the last known value of target_column; predictions keep the target's unit. auto: "
+          "none if training targets are no nearer to that value than to their mean, else last or none, "
+          "whichever has the lower RMSE on the latest fifth of the training rows after short trainings")
           .changes_loss(),
       config::field("mask_column", c.mask_column,
                     "Models that read sets: array of one number for each member of the set, 0 where it is "

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "config/field.h"
+#include "config/usual_bounds.h"
 #include "data/csv_dialect.h"
 #include "data/samples.h"
 
@@ -134,8 +135,12 @@ inline config::Fields fields(SourceConfig& c) {
           "date_columns", c.date_columns,
           "Columns to read as dates, each with its form, such as {sold: \"%d/%m/%Y\"}; other values "
           "count as missing. Dates in usual forms are found without it"),
-      config::field("url_timeout", c.url_timeout, "Seconds a download may take").above(0),
-      config::field("url_max_megabytes", c.url_max_megabytes, "Size at which a download is refused").above(0),
+      config::field("url_timeout", c.url_timeout, "Seconds a download may take")
+          .above(0)
+          .within(0, config::most_seconds),
+      config::field("url_max_megabytes", c.url_max_megabytes, "Size at which a download is refused")
+          .above(0)
+          .within(0, 1e9),
       config::field(
           "uri", c.uri,
           "Address of a PostgreSQL database, best as ${DATABASE_URL}: the environment variable is read "
@@ -197,6 +202,7 @@ inline config::Fields fields(SourceConfig& c) {
       config::field("wavelengths", c.wavelengths,
                     "Wavelengths of the channels in nm, for cubes whose files do not tell them; they replace "
                     "those that are told")
+          .within(0, config::longest_wavelength)
           .optional(),
       config::field("processing", c.processing,
                     "Of cubes in ENVI form: reflectance divides the numbers by the factor that the header "

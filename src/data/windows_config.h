@@ -75,7 +75,7 @@ inline config::Fields fields(WindowsConfig& c) {
           .changes_conditions(),
       config::field("threshold", c.threshold,
                     "answer direction: a relative change up to this counts as flat; 0.01 is one percent")
-          .at_least(0)
+          .within(0, 1'000'000)
           .changes_conditions(),
       config::field("group_column", c.group_column,
                     "Column that tells several series apart, such as a symbol or a sensor: no window "

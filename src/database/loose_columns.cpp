@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/nan_sign.h"
 
 namespace stoker::database {
 namespace {
@@ -30,12 +31,14 @@ T value_at(const ColumnValues& values, std::int64_t row) {
   return value;
 }
 
-std::string number_as_text(ValueType type, const ColumnValues& values, std::int64_t row) {
+std::string text_of_real(double value) {
   std::array<char, 40> text{};
-  const auto end = type == ValueType::int64
-                       ? std::to_chars(text.begin(), text.end(), value_at<std::int64_t>(values, row))
-                       : std::to_chars(text.begin(), text.end(), value_at<double>(values, row));
-  return {text.data(), end.ptr};
+  return {text.data(), std::to_chars(text.begin(), text.end(), without_nan_sign(value)).ptr};
+}
+
+std::string number_as_text(ValueType type, const ColumnValues& values, std::int64_t row) {
+  return type == ValueType::int64 ? fmt::format("{}", value_at<std::int64_t>(values, row))
+                                  : text_of_real(value_at<double>(values, row));
 }
 
 std::size_t room_for(ValueType type, std::int64_t rows) {
@@ -127,10 +130,7 @@ void LooseColumns::put_integer(std::size_t at, std::int64_t value) {
 
 void LooseColumns::put_real(std::size_t at, double value) {
   Column& column = columns_[at];
-  if (column.type == ValueType::text) {
-    std::array<char, 40> text{};
-    return append_text(column, row_, {text.data(), std::to_chars(text.begin(), text.end(), value).ptr});
-  }
+  if (column.type == ValueType::text) return append_text(column, row_, text_of_real(value));
   become(column, ValueType::float64, row_);
   put(column, value);
 }

@@ -104,6 +104,13 @@ void fail_allocations_beyond_control_groups(int threads, const ControlGroups& gr
   ::setrlimit(RLIMIT_DATA, &lowered);
 }
 
+void fail_allocations_in_place_of_stacks(int more_threads, const ControlGroups& groups) {
+  const rlim_t original = original_data_limit().rlim_cur;
+  rlimit now{};
+  const bool was_lowered = ::getrlimit(RLIMIT_DATA, &now) == 0 && now.rlim_cur != original;
+  if (was_lowered) fail_allocations_beyond_control_groups(more_threads, groups);
+}
+
 void restore_allocation_limit() {
   const rlimit& original = original_data_limit();
   ::setrlimit(RLIMIT_DATA, &original);

@@ -25,6 +25,10 @@ std::uint64_t free_host_memory();  // MemoryOfHost::available
 // the groups leave at the moment, plus the stacks of so many new threads. It never raises a limit, and has no
 // effect if no group has one.
 void fail_allocations_beyond_control_groups(int threads, const ControlGroups& groups = {});
+// Lowers the limit again when these threads run, but for the stacks of so many more. A stack counts whole,
+// although little of it is used: until then, that much could be allocated beyond the limit of the group. Has
+// no effect if the call above had none.
+void fail_allocations_in_place_of_stacks(int more_threads, const ControlGroups& groups = {});
 // Sets RLIMIT_DATA as it was before.
 void restore_allocation_limit();
 

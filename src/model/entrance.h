@@ -48,7 +48,8 @@ inline config::Fields fields(EntranceSettings& c) {
           .within(1, 256),
       config::field("embedding_frequency_scale", c.embedding_frequency_scale,
                     "Standard deviation of the frequencies as they begin: higher ones follow finer detail")
-          .above(0),
+          .above(0)
+          .within(0, 10'000),
       config::field("embedding_bins", c.embedding_bins, "Bins of a piecewise linear embedding")
           .within(2, 256),
   };

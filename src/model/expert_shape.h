@@ -49,7 +49,7 @@ inline config::Fields fields(ExpertSettings& c) {
           .below(1),
       config::field("temperature", c.temperature,
                     "mixture_of_experts: what the router's scores are divided by; above 1 it hesitates more")
-          .above(0),
+          .within(0.001, 1000),
       config::field("router_noise", c.router_noise,
                     "mixture_of_experts: deviation of the noise that training adds to the router's scores")
           .within(0, 1000),

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "config/usual_bounds.h"
 #include "model/asked_to_stop.h"
 #include "model/cross_validation.h"
 #include "model/finite.h"
@@ -85,9 +86,12 @@ LinearFit fit_single_lasso(const MatrixView& x, std::span<const double> y, const
 
 config::Fields linear_fields(LinearKind kind, LinearConfig& c) {
   const auto alpha = [&] {
-    return config::field("alpha", c.alpha, "Strength of the penalty on the coefficients").at_least(0);
+    return config::field("alpha", c.alpha, "Strength of the penalty on the coefficients")
+        .within(0, config::strongest_penalty);
   };
-  const auto alphas = [&](const char* help) { return config::field("alphas", c.alphas, help); };
+  const auto alphas = [&](const char* help) {
+    return config::field("alphas", c.alphas, help).above(0).within(0, config::strongest_penalty);
+  };
   const auto fit_intercept = [&] {
     return config::field("fit_intercept", c.fit_intercept, "Whether to add a constant to the columns");
   };
@@ -100,7 +104,7 @@ config::Fields linear_fields(LinearKind kind, LinearConfig& c) {
     return config::field(
                "tolerance", c.tolerance,
                "Coordinate descent stops when the duality gap is below this share of the target's square")
-        .at_least(0);
+        .within(0, 1);
   };
   switch (kind) {
     case LinearKind::linear_regression:

@@ -8,6 +8,7 @@
 #include "base/notes.h"
 #include "base/stop.h"
 #include "config/field.h"
+#include "config/usual_bounds.h"
 #include "data/class_weights.h"
 #include "model/family.h"
 #include "model/linear_fit.h"
@@ -27,7 +28,8 @@ inline config::Fields fields(LogisticConfig& c) {
       config::field(
           "C", c.C,
           "How much the rows count against the penalty on the coefficients; smaller: stronger penalty")
-          .above(0),
+          .above(0)
+          .within(0, config::strongest_penalty),
       config::field("fit_intercept", c.fit_intercept, "Whether to add a constant to the columns"),
   };
   for (config::Field& each : fields(c.class_weights)) all.push_back(std::move(each));
@@ -37,7 +39,7 @@ inline config::Fields fields(LogisticConfig& c) {
       config::field("tolerance", c.tolerance,
                     "The solver stops when no part of the gradient, divided by the sum of all weights, is "
                     "larger than this")
-          .at_least(0),
+          .within(0, 1000),
   };
   all.insert(all.end(), of_solver.begin(), of_solver.end());
   return all;

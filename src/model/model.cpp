@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/hashed_file.h"
+#include "base/nan_sign.h"
 #include "config/bounded_json.h"
 #include "model/expert_shape.h"
 #include "model/member_arrays.h"
@@ -251,7 +252,7 @@ void refuse_other_than_numbers(const NamedArray& named) {
     refuse(
         "'{}' contains {}, which would make every prediction useless: the training diverged or the file was "
         "changed; train the model again",
-        named.name, value);
+        named.name, without_nan_sign(value));
   }
 }
 

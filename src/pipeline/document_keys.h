@@ -4,6 +4,7 @@
 #include <string>
 
 #include "config/field.h"
+#include "config/usual_bounds.h"
 
 // The keys of a document and of a card, declared like any other setting.
 namespace stoker {
@@ -53,7 +54,7 @@ inline config::Fields fields(CardKeys& c) {
       config::field("time_limit", c.time_limit,
                     "Seconds that the card may take; 0: no limit. When they are over, training keeps its "
                     "best model so far and any other card fails")
-          .at_least(0),
+          .within(0, config::most_seconds),
   };
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/field.h"
+#include "config/usual_bounds.h"
 #include "pipeline/document.h"
 
 // The search space of a document: settings that stand for many values, and the section that says how they are
@@ -75,7 +76,7 @@ inline config::Fields fields(SweepConfig& c) {
       std::move(metric),
       config::field("time_budget", c.time_budget,
                     "Seconds after which the search ends and the best so far is refitted; 0: no limit")
-          .at_least(0),
+          .within(0, config::most_seconds),
       config::field("factor", c.factor, "halving: one candidate in this many continues").within(2, 100),
       config::field("min_epochs", c.min_epochs, "halving: epochs before the first candidates are dropped")
           .within(1, 1'000'000),

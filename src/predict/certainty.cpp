@@ -55,23 +55,23 @@ auto picked(const List& list, const Positions& positions) {
   return values;
 }
 
-// The probabilities of two classes, from that of each row's own.
+// The probabilities of two classes, from those of each row's own class and of the other.
 Predictions of_two_classes(std::span<const std::int64_t> actual, const ScoredRows& scored) {
   Predictions all;
   all.task = Task::binary;
   all.class_names.resize(2);
   all.classes = scored.predicted;
   for (std::size_t row = 0; row < actual.size(); ++row) {
-    const double own = scored.of_actual[row];
-    all.probabilities.push_back(actual[row] == 0 ? own : 1 - own);
-    all.probabilities.push_back(actual[row] == 0 ? 1 - own : own);
+    const double own = scored.of_actual[row], other = scored.of_other[row];
+    all.probabilities.push_back(actual[row] == 0 ? own : other);
+    all.probabilities.push_back(actual[row] == 0 ? other : own);
   }
   return all;
 }
 
 // Rankings of many classes look at all probabilities, which are not kept.
 bool can_be_drawn(const Metric& metric, const MeasuredRows& rows) {
-  return metric.needs != MetricNeeds::ranked_classes || rows.classes->classes() == 2;
+  return metric.needs != MetricNeeds::ranked_classes || !rows.classes->scored.of_other.empty();
 }
 
 std::vector<double> values_of(const MeasuredRows& rows, std::span<const Metric> wanted) {
@@ -87,11 +87,13 @@ std::vector<double> values_on(const Positions& positions, const MeasuredRows& ro
     return values_of(measured_numbers(actual, picked(rows.predicted, positions)), wanted);
   }
   const ClassRows& all = *rows.classes;
+  const bool has_other = !all.scored.of_other.empty();
   const std::vector<std::int64_t> actual = picked(all.actual, positions);
   const ScoredRows scored{picked(all.scored.predicted, positions), picked(all.scored.of_actual, positions),
-                          all.scored.all_numbers};
+                          all.scored.all_numbers,
+                          has_other ? picked(all.scored.of_other, positions) : std::vector<double>()};
   Predictions both;
-  if (all.classes() == 2) both = of_two_classes(actual, scored);
+  if (has_other) both = of_two_classes(actual, scored);
   const ClassRows drawn = class_rows(actual, all.classes(), scored, [&](const auto& take) { take(both); });
   return values_of({{}, {}, &drawn}, wanted);
 }

@@ -27,7 +27,9 @@ ScoredRows score_rows(std::span<const std::int64_t> actual, std::size_t classes,
         fail("row {} has a class number that the model does not know", row);
       const auto own = static_cast<std::size_t>(actual[row]);
       scored.predicted.push_back(piece.classes[i]);
-      scored.of_actual.push_back(own < width ? piece.probabilities[i * width + own] : 0);
+      const auto of_class = [&](std::size_t c) { return c < width ? piece.probabilities[i * width + c] : 0; };
+      scored.of_actual.push_back(of_class(own));
+      if (classes == 2) scored.of_other.push_back(of_class(1 - own));
     }
     scored.all_numbers =
         scored.all_numbers && std::none_of(piece.probabilities.begin(), piece.probabilities.end(),

@@ -15,6 +15,9 @@ struct ScoredRows {
   std::vector<std::int64_t> predicted;  // number of the class
   std::vector<double> of_actual;        // the probability that the row's own class was given
   bool all_numbers = true;              // no probability is NaN
+  // The probability of the other class. Two classes alone; 1 minus that of the own class is rounded, so that
+  // ranks computed from it differ.
+  std::vector<double> of_other = {};
 };
 
 // How often each class occurs, is predicted, and is both.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "config/field.h"
+#include "config/usual_bounds.h"
 #include "data/table.h"
 #include "model/model.h"
 
@@ -34,7 +35,7 @@ inline config::Fields fields(CombiningConfig& c) {
       config::field("weights", c.weights,
                     "combining weighted: how much each model counts, in the order in which they are "
                     "connected; they are divided by their sum")
-          .at_least(0),
+          .within(0, config::largest_weight),
   };
 }
 

@@ -79,6 +79,26 @@ std::vector<HostAndPort> hosts_of_address(const std::string& address) {
   return {{url.host, url.port}};
 }
 
+// Of postgresql://USER:PASSWORD@HOST:PORT/DATABASE, without libpq.
+HostAndPort host_in_authority(const std::string& address) {
+  const std::string rest = address.substr(address.find("://") + 3);
+  std::string authority = rest.substr(0, rest.find_first_of("/?#"));
+  authority.erase(0, authority.rfind('@') + 1);  // nothing where there is none
+  const Url url = parse_url("http://" + authority, "the value of a variable");
+  return {url.host, authority.ends_with(":" + url.port) ? url.port : "5432"};
+}
+
+// Where libpq is missing, no database can be read, but the value of a variable could still be sent in a web
+// address: it must not leave for another host than that in it.
+std::vector<HostAndPort> hosts_of_value(const std::string& value) {
+  try {
+    return hosts_of_address(value);
+  } catch (const Error& error) {
+    if (error.cause() != Cause::machine) throw;
+    return {host_in_authority(value)};
+  }
+}
+
 // A host without a port stands for all of its ports.
 bool is_host_of(const HostAndPort& found, const std::string& allowed) {
   const Url url = parse_url("http://" + allowed, allowed);
@@ -102,7 +122,7 @@ std::string host_of_variable(const AllowedVariable& variable) {
   const std::string value = value_of_variable(variable.name);
   if (!variable.host.empty() || value.find("://") == std::string::npos) return variable.host;
   try {
-    const std::vector<HostAndPort> hosts = hosts_of_address(value);
+    const std::vector<HostAndPort> hosts = hosts_of_value(value);
     if (hosts.size() != 1) return "";
     const std::string& host = hosts.front().host;
     return (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + hosts.front().port;

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "config/usual_bounds.h"
 #include "pipeline/continued_run.h"
 #include "serve/body.h"
 #include "serve/job_view.h"
@@ -30,9 +31,11 @@ config::Fields fields(ContinueRequest& r) {
       config::field("job_name", r.job_name, "For people; empty: that of the job"),
       config::field("learning_rate", r.learning_rate, "Size of a step from there on; not set: as before")
           .above(0)
+          .within(0, config::highest_learning_rate)
           .optional(),
       config::field("priority", r.priority, "Jobs with more are started first").within(-1000, 1000),
-      config::field("time_limit", r.time_limit, "Seconds after which it is stopped; 0: none").at_least(0),
+      config::field("time_limit", r.time_limit, "Seconds after which it is stopped; 0: none")
+          .within(0, config::most_seconds),
   };
 }
 

@@ -169,7 +169,7 @@ json summary_of(const ProgramRun& run, const CubesAsked& cubes, const Call& call
     fail("stoker predict answered something else than scores of cubes");
   summary.erase("output");
   for (const std::string& note : notes_of(run, cubes.names)) summary["notes"].push_back(note);
-  summary["deployment"] = call.part("name");
+  if (call.part("name") != served.record.id) summary["deployment"] = call.part("name");
   summary["model"] = served.record.id;
   return summary;
 }
@@ -213,8 +213,9 @@ std::vector<Route> cube_prediction_routes(Service& service) {
       "POST",
       "/api/models/{name}/predict/cubes",
       "predictCubes",
-      "Score the pixels of cubes with the model that is deployed under a name; Accept asks for an archive of "
-      "all scores and marks (application/zip) or for one array of all cubes (application/x-npy)",
+      "Score the pixels of cubes with the model that is deployed under a name, or that has this id; Accept "
+      "asks for an archive of all scores and marks (application/zip) or for one array of all cubes "
+      "(application/x-npy)",
       Access::viewer,
       [&service](Call& call) { return predict_cubes(service, call); }};
   predict.parameters = {{"name", "Of the file, by which its cubes are called"},
@@ -230,12 +231,13 @@ std::vector<Route> cube_prediction_routes(Service& service) {
   predict.is_upload = true;
   predict.most_body = most_bytes_of_cubes;
   const std::string help = "The summary of every cube, or its scores and marks";
-  predict.answers = {{200, help},
-                     {200, help, bytes, archive_type},
-                     {200, help, bytes, array_type},
-                     {400, "A parameter is wrong, or there are no cubes"},
-                     {404, "No model is deployed under this name, or there is no such dataset"},
-                     {422, "What is wrong with the cubes"}};
+  predict.answers = {
+      {200, help},
+      {200, help, bytes, archive_type},
+      {200, help, bytes, array_type},
+      {400, "A parameter is wrong, or there are no cubes"},
+      {404, "No model is deployed under this name or has this id, or there is no such dataset"},
+      {422, "What is wrong with the cubes"}};
   predict.changes_nothing = true;
   return {std::move(predict)};
 }

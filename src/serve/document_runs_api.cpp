@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "config/usual_bounds.h"
 #include "serve/body.h"
 #include "serve/document_answers.h"
 #include "serve/job_view.h"
@@ -26,7 +27,7 @@ config::Fields fields(RunRequest& r) {
       config::field("priority", r.priority, "Jobs with more are started first").within(-1000, 1000),
       config::field("time_limit", r.time_limit,
                     "Seconds after which it is stopped; 0: none, or 600 for a card")
-          .at_least(0),
+          .within(0, config::most_seconds),
   };
 }
 

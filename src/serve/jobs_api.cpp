@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "config/usual_bounds.h"
 #include "pipeline/document.h"
 #include "serve/allowed_sources.h"
 #include "serve/body.h"
@@ -52,7 +53,8 @@ config::Fields fields(JobRequest& r) {
       config::field("config", r.config, "Settings of a training"),
       config::field("document", r.document, "A whole document, as a map or as text, in place of config"),
       config::field("priority", r.priority, "Jobs with more are started first").within(-1000, 1000),
-      config::field("time_limit", r.time_limit, "Seconds after which it is stopped; 0: none").at_least(0),
+      config::field("time_limit", r.time_limit, "Seconds after which it is stopped; 0: none")
+          .within(0, config::most_seconds),
       config::field("card", r.card, "Run this card of the document and what it needs"),
   };
 }

@@ -35,13 +35,18 @@ bool is_plain_request(const Request& request) {
   return asks_nothing_else && !sends_csv(request) && !wants_csv(request);
 }
 
+// `name` may be the id of a model that is not deployed.
+void add_model(json& answer, const std::string& name, const ServedModel& served) {
+  if (name != served.record.id) answer["deployment"] = name;
+  answer["model"] = served.record.id;
+}
+
 Response predict_from_memory(const ServedModel& served, const std::string& name, const Request& request) {
   const RowPredictor& predictor = *served.predictor;
   const PredictionRows rows = rows_in_json(request.body, predictor.columns());
   json answer = to_json(predictor.predict(rows.cells), std::nullopt, predictor.model());
   add_gaps(answer, predictor.gaps(rows.cells));
-  answer["deployment"] = name;
-  answer["model"] = served.record.id;
+  add_model(answer, name, served);
   if (!rows.unknown.empty()) answer["notes"] = {text_of_not_read(rows.unknown)};
   return json_response(answer);
 }
@@ -125,8 +130,7 @@ Response predict_by_program(Service& service, const ServedModel& served, const C
   if (!answer.is_object()) fail("stoker predict answered something else than an object");
   // What it filled in is in the answer itself.
   for (const std::string& note : notes_of(run, names)) answer["notes"].push_back(note);
-  answer["deployment"] = call.part("name");
-  answer["model"] = served.record.id;
+  add_model(answer, call.part("name"), served);
   return json_response(answer);
 }
 
@@ -157,9 +161,10 @@ bool predicts_quickly(Service& service, const Request& request, const std::strin
 
 std::vector<Route> prediction_routes(Service& service) {
   const json row{{"type", "object"}, {"description", "Values by the names of their columns"}};
-  Route predict{"POST",         "/api/models/{name}/predict",
-                "predict",      "Predict rows with the model that is deployed under a name",
-                Access::viewer, [&service](Call& call) { return predict_rows(service, call); }};
+  Route predict{
+      "POST",         "/api/models/{name}/predict",
+      "predict",      "Predict rows with the model that is deployed under a name, or that has this id",
+      Access::viewer, [&service](Call& call) { return predict_rows(service, call); }};
   predict.parameters = {
       {"interval",
        "Percent of the actual values that the intervals are to hold, where the model can tell it",
@@ -174,7 +179,7 @@ std::vector<Route> prediction_routes(Service& service) {
   predict.most_body = most_prediction_bytes;
   predict.answers = {{200, "Predictions in the order of the rows"},
                      {400, "No JSON, or a parameter is wrong"},
-                     {404, "No model is deployed under this name"},
+                     {404, "No model is deployed under this name or has this id"},
                      {422, "What is wrong with the rows"}};
   predict.is_quick = [&service](const Request& request, const std::map<std::string, std::string>& parts) {
     return predicts_quickly(service, request, parts.at("name"));

@@ -145,21 +145,22 @@ bool ServedModels::withdraw(const std::string& name) {
   return was_there;
 }
 
-std::shared_ptr<const ServedModel> ServedModels::find(const std::string& name) {
+std::shared_ptr<const ServedModel> ServedModels::find(const std::string& name_or_id) {
   std::string id;
   std::vector<std::string> others;
   {
     const std::lock_guard lock(mutex_);
-    if (const auto found = names_.find(key_of(name)); found != names_.end()) id = found->second;
+    if (const auto found = names_.find(key_of(name_or_id)); found != names_.end()) id = found->second;
     const std::string own = key_of("");
     for (const auto& [each, model] : names_)
       if (each.starts_with(own)) others.push_back(each.substr(own.size()));
   }
+  if (id.empty() && models_.find(name_or_id)) id = name_or_id;
   if (id.empty())
     throw NotFound(
-        fmt::format("no model is deployed under the name '{}'{}; PUT /api/models/deployments/NAME "
-                    "gives one a name",
-                    printable(name), did_you_mean(name, others)));
+        fmt::format("no model is deployed under the name '{}', and none has this id{}; PUT "
+                    "/api/models/deployments/NAME gives a model a name",
+                    printable(name_or_id), did_you_mean(name_or_id, others)));
   return load(id);
 }
 

@@ -37,8 +37,9 @@ class ServedModels {
   // that cannot be loaded.
   void deploy(const DeploymentRecord& deployment);
   bool withdraw(const std::string& name);
-  // Throws NotFound where nothing is deployed under the name.
-  std::shared_ptr<const ServedModel> find(const std::string& name);
+  // The model that is deployed under the name; if there is none, the model with this id. Throws NotFound if
+  // there is neither.
+  std::shared_ptr<const ServedModel> find(const std::string& name_or_id);
   std::shared_ptr<const ServedModel> if_loaded(const std::string& name);  // null: not now
 
  private:

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "config/usual_bounds.h"
 #include "report/sweep_contents.h"
 #include "serve/body.h"
 #include "serve/job_outcome.h"
@@ -28,7 +29,8 @@ config::Fields fields(SweepRequest& r) {
       config::field("document", r.document, "The document with searched settings, as a map or as text")
           .required(),
       config::field("priority", r.priority, "Jobs with more are started first").within(-1000, 1000),
-      config::field("time_limit", r.time_limit, "Seconds after which it is stopped; 0: none").at_least(0),
+      config::field("time_limit", r.time_limit, "Seconds after which it is stopped; 0: none")
+          .within(0, config::most_seconds),
   };
 }
 

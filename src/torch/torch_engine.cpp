@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include <ATen/Context.h>
 #include <ATen/ops/cat.h>
@@ -16,6 +17,7 @@
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
+#include "device/host_memory.h"
 #include "model/family.h"
 #include "model/nodes/node_network.h"
 #include "torch/autocast.h"
@@ -306,6 +308,9 @@ ChunkResult TorchEngine::run(const Chunk& chunk) {
     } else {
       settle_cpu_for(request_);
       flushed.emplace();
+      // The threads that share a step run now. The backward pass starts a few for GPUs, if there are any.
+      constexpr int more_threads = 2;
+      if (!std::exchange(has_threads_, true)) fail_allocations_in_place_of_stacks(more_threads);
     }
     ChunkResult result;
     result.stopped_early = has_stopped();

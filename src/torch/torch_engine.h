@@ -109,6 +109,7 @@ class TorchEngine : public Engine {
   std::int64_t buffers_from_ = 0;
   bool records_gradients_ = false;
   std::int64_t next_step_ = 0;
+  bool has_threads_ = false;  // those that share the steps on a CPU
 
   // What counts, and goes into state().
   at::Tensor parameters_;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/field.h"
+#include "config/usual_bounds.h"
 #include "data/plan_placement.h"
 #include "data/preparation.h"
 #include "data/table.h"
@@ -162,12 +163,12 @@ inline config::Fields fields(FitConfig& c) {
       config::field("time_limit", c.time_limit,
                     "Seconds after which training stops and keeps the best model so far, or fails if there "
                     "is none; 0: no limit")
-          .at_least(0)
+          .within(0, config::most_seconds)
           .changes_conditions(),
       config::field("checkpoint_seconds", c.checkpoint_seconds,
                     "Seconds between two checkpoints, which are written while the training goes on; 0: as "
                     "often as possible; they become rarer where they would take more than 2 % of its time")
-          .at_least(0)
+          .within(0, config::most_seconds)
           .changes_conditions(),
       config::field("keep_last", c.keep.last, "How many of the newest checkpoints are kept")
           .within(1, 1000)

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/nan_sign.h"
 
 namespace stoker {
 namespace {
@@ -20,7 +21,8 @@ constexpr std::size_t corner_size = 8;
 
 // As many digits as a float has: more would be noise, and long.
 double shown_number(double number) {
-  return std::isfinite(number) ? std::strtod(fmt::format("{:.9g}", number).c_str(), nullptr) : number;
+  return std::isfinite(number) ? std::strtod(fmt::format("{:.9g}", number).c_str(), nullptr)
+                               : without_nan_sign(number);
 }
 
 json numbers_told(std::span<const double> numbers) {
@@ -246,7 +248,7 @@ json forward_report(const StepBatch& batch, const StepNetwork& network) {
 json loss_report(const StepBatch& batch, const StepNumbers& outputs, const StepLoss& loss) {
   return step_told("loss", "Calculate the loss",
                    fmt::format("{} Its mean over the rows, {:.6g}, is what training makes small.",
-                               meaning_of(loss.term.kind, loss.kind), loss.mean),
+                               meaning_of(loss.term.kind, loss.kind), without_nan_sign(loss.mean)),
                    {{"loss", name_of_loss(loss)},
                     {"mean", shown_number(loss.mean)},
                     {"of_rows", numbers_told(loss.of_rows)},

@@ -8,6 +8,7 @@
 
 #include "config/diagnostics.h"
 #include "config/field.h"
+#include "config/usual_bounds.h"
 #include "config/value.h"
 #include "engine/engine.h"
 
@@ -92,6 +93,7 @@ inline config::Fields fields(TrainingSettings& c) {
       config::field("huber_delta", c.huber_delta,
                     "loss huber: where it turns from squared to linear, in standard deviations of the target")
           .above(0)
+          .within(0, config::largest_huber_delta)
           .changes_loss(),
       config::field("quantile", c.quantile,
                     "loss quantile: the share of the rows that is to lie below the prediction, for example "
@@ -108,23 +110,25 @@ inline config::Fields fields(TrainingSettings& c) {
           .changes_loss(),
       config::field("optimizer", c.optimizer, "How gradients change the weights"),
       config::field("learning_rate", c.learning_rate, "Size of a step, after warm-up and before decay")
-          .above(0),
+          .above(0)
+          .within(0, config::highest_learning_rate),
       config::field("momentum", c.momentum, "Momentum of sgd").at_least(0).below(1),
       config::field("weight_decay", c.weight_decay,
                     "Pull of the weights towards 0: decoupled for adamw and lion, else added to the gradient")
-          .at_least(0),
+          .within(0, config::highest_weight_decay),
       config::field("max_grad_norm", c.max_grad_norm,
                     "Gradients longer than this are shortened to it; 0: never")
-          .at_least(0),
+          .within(0, config::longest_gradient),
       config::field("schedule", c.schedule,
                     "How the learning rate changes; plateau needs validation_ratio or an ensemble; one_cycle "
                     "rises for 30 % of the training and falls for the rest, with no other warm-up"),
       config::field("warmup_epochs", c.warmup_epochs, "Epochs over which the learning rate rises from 0")
-          .at_least(0),
+          .within(0, config::most_epochs),
       config::field("min_learning_rate", c.min_learning_rate,
                     "Learning rate at which cosine, plateau, exponential and one_cycle end")
-          .at_least(0),
-      config::field("step_epochs", c.step_epochs, "schedule step: epochs between two cuts").at_least(1),
+          .within(0, config::highest_learning_rate),
+      config::field("step_epochs", c.step_epochs, "schedule step: epochs between two cuts")
+          .within(1, config::most_epochs),
       config::field("step_factor", c.step_factor,
                     "schedule step and plateau: factor by which a cut lowers the rate")
           .above(0)
@@ -135,8 +139,9 @@ inline config::Fields fields(TrainingSettings& c) {
           .below(1),
       config::field("plateau_patience", c.plateau_patience,
                     "schedule plateau: epochs without a better validation loss before a cut")
-          .at_least(1),
-      config::field("epochs", c.epochs, "Number of passes over the training rows").within(1, 1'000'000),
+          .within(1, config::most_patience),
+      config::field("epochs", c.epochs, "Number of passes over the training rows")
+          .within(1, config::most_epochs),
       config::field(
           "batch_size", c.batch_size,
           "Rows per training step; auto: a few sizes are tried, the fastest one that fits is taken, and "
@@ -173,10 +178,10 @@ inline config::Fields fields(TrainingSettings& c) {
           "early_stopping_patience", c.early_stopping_patience,
           "Epochs without a better validation loss, or early_stopping_metric, before training stops; 0: "
           "never; needs validation_ratio or an ensemble")
-          .at_least(0),
+          .within(0, config::most_patience),
       config::field("early_stopping_min_delta", c.early_stopping_min_delta,
                     "Smallest improvement of the validation loss that counts")
-          .at_least(0),
+          .within(0, config::largest_loss_step),
       std::move(metric),
       config::field("seed", c.seed, "Seed of initial weights, shuffling and dropout").changes_rows(),
   };

@@ -182,12 +182,15 @@ TEST(Machine, WithALimitedControlGroupTrainsInSmallerPartsInsteadOfBeingKilled) 
   ASSERT_EQ(devices.code, 0) << devices.errors;
   const auto cpu = nlohmann::json::parse(devices.output).at("devices").at(0);
   EXPECT_EQ(cpu.at("total_bytes"), std::uint64_t{600} << 20U);
-  const Finished trained = limited(place, group.entry(),
-                                   "train sample:friedman --target y --sample-rows 250000 --hidden-layers "
-                                   "64,64,64,64,64,64 --batch-size 200000 "
-                                   "--epochs 2 --device cpu --engine eager --validation-ratio 0.1");
-  EXPECT_EQ(trained.code, 0) << trained.errors;
-  EXPECT_THAT(trained.errors, HasSubstr("memory ran out in a step of 180000 rows"));
+  const std::string training =
+      "train sample:friedman --target y --sample-rows 250000 --hidden-layers 64,64,64,64,64,64 "
+      "--batch-size 200000 --epochs 2 --device cpu --engine eager --validation-ratio 0.1 --no-cache";
+  // Two stacks of 64 MiB are as many bytes as those of 16 threads, one for each core of a larger machine.
+  for (const std::string stack : {"", "; ulimit -s 65536"}) {
+    const Finished trained = limited(place, group.entry() + stack, training);
+    EXPECT_EQ(trained.code, 0) << stack << trained.errors;
+    EXPECT_THAT(trained.errors, HasSubstr("memory ran out in a step of 180000 rows")) << stack;
+  }
 }
 
 }  // namespace

@@ -247,6 +247,19 @@ TEST(CsvDialect, NamesTheFirstRowWhereThereIsNoHeader) {
               HasSubstr("table.csv:2: this row has 3 values, but the first row has 2"));
 }
 
+TEST(CsvDialect, ErrorsAboutRowsNameALineOfComments) {
+  const auto error = [](const std::string& text) { return refusal([&] { read_as(text); }); };
+  EXPECT_THAT(error("# sensor 7\n# in m\na,b\n1,2\n"),
+              AllOf(HasSubstr("table.csv:3: this row has 2 values"), HasSubstr("line 1 begins with #"),
+                    HasSubstr("grep -v '^#'")));
+  EXPECT_THAT(error("\n# sensor 7\na,b\n1,2\n"), HasSubstr("line 2 begins with #"));
+  EXPECT_THAT(error("a,b\n1,2\n# week 2\n3,4\n"),
+              AllOf(HasSubstr("table.csv:3: this row has 1 value"), HasSubstr("line 3 begins with #")));
+  // The names of columns may begin so.
+  EXPECT_THAT(error("# a,b\n1,2\n3\n"), AllOf(HasSubstr("empty fields"), Not(HasSubstr("begins with #"))));
+  EXPECT_THAT(error("a,#b\n1,#2\n3\n"), Not(HasSubstr("begins with #")));
+}
+
 TEST(CsvDialect, OfNumbersThatAreTooLongIsWarnedOf) {
   EXPECT_THAT(read_as("id,x\n12345678901234567890123,1\n12345678901234567890124,2\n").heard.warnings,
               ElementsAre(HasSubstr("more than 19 digits")));

@@ -126,6 +126,37 @@ void allocate_beyond(const ControlGroups& groups) {
   std::_Exit(has_failed ? 0 : 1);
 }
 
+// In a process of its own: 60 stacks of threads that are there have room for 300 MiB, unless the limit is
+// lowered again.
+void allocate_in_place_of_stacks(const ControlGroups& groups) {
+  rlimit stack{};
+  ::getrlimit(RLIMIT_STACK, &stack);
+  stack.rlim_cur = 8 * mebibyte;
+  ::setrlimit(RLIMIT_STACK, &stack);
+  const auto is_allocated = [] {
+    try {
+      const Array large(DType::uint8, {static_cast<std::int64_t>(300 * mebibyte)});
+      return true;
+    } catch (const OutOfMemory&) {
+      return false;
+    }
+  };
+  fail_allocations_in_place_of_stacks(0, groups);
+  const bool is_unlimited = is_allocated();
+  fail_allocations_beyond_control_groups(60, groups);
+  const bool is_in_stacks = is_allocated();
+  fail_allocations_in_place_of_stacks(1, groups);
+  std::_Exit(is_unlimited && is_in_stacks && !is_allocated() ? 0 : 1);
+}
+
+TEST_F(GroupTree, LeavesNoMemoryForStacksOfThreadsThatRunAlready) {
+  put("process", "0::/a\n");
+  put("a/memory.max", std::to_string(200 * mebibyte) + "\n");
+  put("a/memory.current", std::to_string(50 * mebibyte) + "\n");
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(allocate_in_place_of_stacks(groups()), testing::ExitedWithCode(0), "");
+}
+
 TEST_F(GroupTree, MakesAllocationsFailThatTheKernelWouldEndTheProcessFor) {
   put("process", "0::/a\n");
   put("a/memory.max", std::to_string(200 * mebibyte) + "\n");

@@ -103,6 +103,32 @@ TEST(Intervals, OfManyRowsAreNarrowedThoughASampleIsDrawnFrom) {
   expect_binomial_error(50'000);
 }
 
+// Rows of both classes with one of two probabilities each.
+MetricInterval roc_auc_interval(double low, double high) {
+  Predictions predictions = sure_predictions(std::vector<std::int64_t>(400, 0));
+  std::vector<std::int64_t> actual;
+  for (std::uint32_t row = 0; row < 400; ++row) {
+    actual.push_back(mix(row) % 3 == 0 ? 1 : 0);
+    const double second = mix(row + 1000) % 2 == 0 ? low : high;
+    predictions.probabilities[2 * row] = 1 - second;
+    predictions.probabilities[2 * row + 1] = second;
+  }
+  const ClassRows scored = rows_of(actual, predictions);
+  return interval_named(intervals_of({{}, {}, &scored}, metrics_for(Task::binary)), "roc_auc");
+}
+
+// 1 - (1 - p) is p for 0.125 and 0.75, but neither for 0.1 nor for 1e-20.
+TEST(Intervals, OfRocAucDependOnTheOrderOfProbabilitiesAlone) {
+  const MetricInterval exact = roc_auc_interval(0.125, 0.75);
+  EXPECT_GT(exact.standard_error, 0);
+  for (const auto& [low, high] : {std::pair{0.1, 0.7}, {1e-20, 1e-18}, {0.1, 0.9}}) {
+    const MetricInterval other = roc_auc_interval(low, high);
+    EXPECT_EQ(other.low, exact.low) << low;
+    EXPECT_EQ(other.high, exact.high) << low;
+    EXPECT_EQ(other.standard_error, exact.standard_error) << low;
+  }
+}
+
 // Of 8 steps each, all off by the same: what differs is from row to row.
 TEST(Intervals, OfSeveralNumbersARowDrawRows) {
   constexpr std::size_t rows = 3000, steps = 8;

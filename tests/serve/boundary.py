@@ -512,6 +512,16 @@ def check_moves(check, ask, own, foreign, both):
                  {404})
 
 
+def check_models_by_id(check, ask, own, foreign):
+    """A model predicts by its id in its own project only, deployed or not."""
+    check.sent = foreign.model
+    check.expect("predict by the id of a model of another project",
+                 ask(own.tokens["user"], "POST", f"/api/models/{foreign.model}/predict", MODEL_ROWS), {404},
+                 foreign.words())
+    check.expect("predict by the id of a model",
+                 ask(own.tokens["viewer"], "POST", f"/api/models/{own.model}/predict", MODEL_ROWS), {200})
+
+
 def check_numbers(check, ask, own):
     """/metrics counts the jobs of the caller's project alone."""
     text = ask(own.tokens["viewer"], "GET", "/metrics").text
@@ -567,6 +577,7 @@ def main():
                 check.roles(own)
                 check_files(check, ask, own, foreign)
                 check_moves(check, ask, own, foreign, both)
+                check_models_by_id(check, ask, own, foreign)
                 check_numbers(check, ask, own)
                 check_leaving(check, ask, service, own)
                 foreign.done(foreign.job)  # still there

@@ -5,6 +5,7 @@ status, a type or a form that is not described, and none of 500 and above. Its f
   contract.py STOKER [--examples N] [--seed N] [--seconds N]
 """
 import argparse
+import ctypes
 import importlib.util
 import json
 import os
@@ -25,6 +26,17 @@ CHECKS = [
     "response_schema_conformance",
     "ignored_auth",
 ]
+
+
+def has_libpq():
+    """Whether the service can read PostgreSQL: it opens this library when it needs it."""
+    for name in ("libpq.so.5", "libpq.so"):
+        try:
+            ctypes.CDLL(name)
+            return True
+        except OSError:
+            pass
+    return False
 
 
 class Service:

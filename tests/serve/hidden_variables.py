@@ -15,7 +15,7 @@ import urllib.parse
 import urllib.request
 from pathlib import Path
 
-from contract import Service
+from contract import Service, has_libpq
 
 STOKER = sys.argv[1]
 MARK = b"oksekret"  # in every value, in lower case; no spelling of a value changes letters
@@ -198,7 +198,8 @@ class HiddenVariables(unittest.TestCase):
         for source in self.sources():
             with self.subTest(source=source):
                 status, said = self.ask("POST", "/api/training/jobs", {"document": document(source)})
-                self.assertIn(status, (201, 400, 422), said)
+                cannot_be_read = source["source"] == "postgres" and not has_libpq()
+                self.assertIn(status, (201, 400, 422) + ((503,) if cannot_be_read else ()), said)
                 if status == 201:
                     jobs.append(json.loads(said)["id"])
         self.assertGreater(len(jobs), 20)
@@ -250,6 +251,8 @@ class BoundVariables(unittest.TestCase):
                         f"http://127.0.0.1/${{T_PLAIN}}", f"http://{strange}/${{T_DATABASE}}"]:
                     text = asked({"source": "url", "url": address})
                     self.assertRegex(text, "only to the host|secret|password", address)
+                # Without libpq, addresses of databases are rejected before anybody looks into them.
+                refusal = "only to the host|secret|password" + ("" if has_libpq() else "|needs the library libpq")
                 for address in [
                         f"postgresql://${{T_PLAIN}}@{strange}/x", f"postgresql://u@{own},{strange}/${{T_PLAIN}}",
                         f"postgresql://u@{own}/${{T_PLAIN}}?host=127.0.0.2",
@@ -257,12 +260,13 @@ class BoundVariables(unittest.TestCase):
                         f"postgresql://u@{own}/${{T_PLAIN}}?port={other.port}", "postgresql:///${T_PLAIN}",
                         f"postgresql://u@{strange}/x?options=${{T_DATABASE}}"]:
                     text = asked({"source": "postgres", "uri": address, "table": "wells"})
-                    self.assertRegex(text, "only to the host|secret|password", address)
+                    self.assertRegex(text, refusal, address)
                 self.assertEqual(server.heard + other.heard, at_start)
                 asked({"source": "url", "url": f"http://{own}/reason/${{T_PLAIN}}"})
                 self.assertIn(b"OKSEKRET-7", server.heard)
-                asked({"source": "postgres", "uri": "${T_DATABASE}", "table": "wells"})
-                self.assertIn(b"oksekret_user", server.heard)
+                if has_libpq():
+                    asked({"source": "postgres", "uri": "${T_DATABASE}", "table": "wells"})
+                    self.assertIn(b"oksekret_user", server.heard)
                 self.assertEqual(other.heard, b"")
             finally:
                 service.end()

@@ -127,7 +127,14 @@ TEST(ModelsOnRecord, WithMetricsOfOtherModelsGetTheirOwnAtTheNextStart) {
 }
 
 TEST_F(ServiceModels, PredictInRealUnitsUnderANameAndWarnOfWhatIsAmiss) {
+  EXPECT_THAT(predict("nothing", {{"rows", {house()}}}).body, HasSubstr("none has this id"));
+  const json by_id = predict(id(), {{"rows", {house()}}}).json();
+  EXPECT_EQ(by_id["model"], id());
+  EXPECT_FALSE(by_id.contains("deployment"));
   ASSERT_EQ(put("/api/models/deployments/houses", {{"model", id()}}).status, 200);
+  const json by_name = predict("houses", {{"rows", {house()}}}).json();
+  EXPECT_EQ(by_name["predictions"], by_id["predictions"]);
+  EXPECT_EQ(by_name["deployment"], "houses");
   const HttpAnswer answer = predict("houses", {{"rows", {house(), house()}}});
   ASSERT_EQ(answer.status, 200) << answer.body;
   const json told = answer.json();

@@ -13,7 +13,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from contract import Service
+from contract import Service, has_libpq
 
 STOKER = sys.argv[1]
 
@@ -112,6 +112,7 @@ class PrivateAddresses(unittest.TestCase):
             with self.subTest(address):
                 self.expect_not_reached({"source": "postgres", "uri": address, "table": "wells"})
 
+    @unittest.skipUnless(has_libpq(), "libpq is not installed")
     def test_database_that_the_operator_names_is_reached(self):
         before = self.listener.hits
         status, _ = record(self.service, {"source": "postgres", "uri": "${OPERATORS_DATABASE}", "table": "wells"})
@@ -143,20 +144,25 @@ class PrivateAddresses(unittest.TestCase):
 
 
 class AllowedPrivateAddresses(unittest.TestCase):
-    def test_urls_and_databases_are_reached(self):
-        listener = Listener()
-        with tempfile.TemporaryDirectory() as place:
-            service = Service(STOKER, Path(place), ["--allow-urls", "--allow-databases", "--allow-private-urls"])
-            try:
-                status, text = record(service, {"source": "url", "url": f"http://2130706433:{listener.port}/a.csv"})
-                self.assertEqual(status, 201, text)
-                hits = listener.hits
-                self.assertGreater(hits, 0)
-                uri = f"postgresql://reader@127.0.0.1:{listener.port}/plant?sslmode=disable"
-                record(service, {"source": "postgres", "table": "wells", "uri": uri}, "other")
-                self.assertGreater(listener.hits, hits)
-            finally:
-                service.end()
+    def setUp(self):
+        self.listener = Listener()
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        options = ["--allow-urls", "--allow-databases", "--allow-private-urls"]
+        self.service = Service(STOKER, Path(place.name), options)
+        self.addCleanup(self.service.end)
+
+    def test_urls_are_reached(self):
+        url = f"http://2130706433:{self.listener.port}/a.csv"
+        status, text = record(self.service, {"source": "url", "url": url})
+        self.assertEqual(status, 201, text)
+        self.assertGreater(self.listener.hits, 0)
+
+    @unittest.skipUnless(has_libpq(), "libpq is not installed")
+    def test_databases_are_reached(self):
+        uri = f"postgresql://reader@127.0.0.1:{self.listener.port}/plant?sslmode=disable"
+        record(self.service, {"source": "postgres", "table": "wells", "uri": uri})
+        self.assertGreater(self.listener.hits, 0)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "config/usual_bounds.h"
 #include "model/nodes/nodes.h"
 #include "model/nodes/pixels.h"
 #include "model/nodes/wavelengths.h"
@@ -12,11 +13,13 @@ struct BandpassSettings {
 };
 
 config::Fields fields(BandpassSettings& s) {
-  return {
-      config::field("min_wavelength_nm", s.min_wavelength_nm, "Shortest wavelength that is kept").required(),
-      config::field("max_wavelength_nm", s.max_wavelength_nm,
-                    "Longest that is kept; not set: all that are longer")
-          .optional()};
+  return {config::field("min_wavelength_nm", s.min_wavelength_nm, "Shortest wavelength that is kept")
+              .within(0, config::longest_wavelength)
+              .required(),
+          config::field("max_wavelength_nm", s.max_wavelength_nm,
+                        "Longest that is kept; not set: all that are longer")
+              .within(0, config::longest_wavelength)
+              .optional()};
 }
 
 class BandpassByWavelength final : public NodeWith<BandpassSettings> {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "config/usual_bounds.h"
 #include "model/nodes/node.h"
 
 // Channels that a setting names and those that come in.
@@ -8,7 +9,7 @@ namespace stoker::nodes {
 
 inline config::Field channel_count_field(std::string name, std::int64_t& member) {
   return config::field(std::move(name), member, "Channels that are expected; 0: those that come in")
-      .at_least(0);
+      .within(0, config::widest_layer);
 }
 
 // Refuses others than `expected`, unless that is 0 or nobody knows yet.

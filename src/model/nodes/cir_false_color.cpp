@@ -1,5 +1,6 @@
 #include <array>
 
+#include "config/usual_bounds.h"
 #include "model/nodes/compose_rgb.h"
 #include "model/nodes/nodes.h"
 #include "model/nodes/wavelengths.h"
@@ -14,9 +15,14 @@ struct CirSettings {
 };
 
 config::Fields fields(CirSettings& s) {
-  return {config::field("nir_nm", s.nir_nm, "Near infrared, shown as red").above(0),
-          config::field("red_nm", s.red_nm, "Red, shown as green").above(0),
-          config::field("green_nm", s.green_nm, "Green, shown as blue").above(0)};
+  return {
+      config::field("nir_nm", s.nir_nm, "Near infrared, shown as red")
+          .above(0)
+          .within(0, config::longest_wavelength),
+      config::field("red_nm", s.red_nm, "Red, shown as green").above(0).within(0, config::longest_wavelength),
+      config::field("green_nm", s.green_nm, "Green, shown as blue")
+          .above(0)
+          .within(0, config::longest_wavelength)};
 }
 
 class CirFalseColor final : public NodeWith<CirSettings> {

@@ -13,7 +13,9 @@ struct CentreSettings {
 
 config::Fields fields(CentreSettings& s) {
   return {channel_count_field("rep_dim", s.rep_dim),
-          config::field("alpha", s.alpha, "How far the centre follows the mean of a training batch").above(0),
+          config::field("alpha", s.alpha, "How far the centre follows the mean of a training batch")
+              .above(0)
+              .within(0, 1),
           config::field("update_in_eval", s.update_in_eval, "It follows batches of validation as well")};
 }
 

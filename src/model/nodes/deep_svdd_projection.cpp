@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "config/usual_bounds.h"
 #include "model/nodes/channel_count.h"
 #include "model/nodes/nodes.h"
 #include "model/nodes/pixels.h"
@@ -31,14 +32,16 @@ struct SvddSettings {
 
 config::Fields fields(SvddSettings& s) {
   return {channel_count_field("in_channels", s.in_channels),
-          config::field("rep_dim", s.rep_dim, "Numbers that a pixel becomes").at_least(1),
-          config::field("hidden", s.hidden, "Width of the hidden layer").at_least(1),
+          config::field("rep_dim", s.rep_dim, "Numbers that a pixel becomes").within(1, config::widest_layer),
+          config::field("hidden", s.hidden, "Width of the hidden layer").within(1, config::widest_layer),
           config::field("kernel", s.kernel,
                         "linear: channels as they are; rbf: random Fourier features of them first"),
-          config::field("n_rff", s.n_rff, "Random Fourier features. Of kernel rbf").at_least(1),
+          config::field("n_rff", s.n_rff, "Random Fourier features. Of kernel rbf")
+              .within(1, config::widest_layer),
           config::field("gamma", s.gamma, "Of kernel rbf; not set: 1 / channels")
               .optional()
               .above(0)
+              .within(0, config::largest_eps)
               .needs_no("mlp_forward_batch_size", "pixels are always embedded a few thousand at a time")};
 }
 

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "config/usual_bounds.h"
 #include "model/nodes/loss_node.h"
 #include "model/nodes/nodes.h"
 
@@ -12,8 +13,9 @@ struct DistinctnessSettings {
 };
 
 config::Fields fields(DistinctnessSettings& s) {
-  return {weight_field(s.weight),
-          config::field("eps", s.eps, "Least length that a row is taken to have").above(0)};
+  return {weight_field(s.weight), config::field("eps", s.eps, "Least length that a row is taken to have")
+                                      .above(0)
+                                      .within(0, config::largest_eps)};
 }
 
 class DistinctnessLoss final : public LossNode<DistinctnessSettings> {

@@ -1,6 +1,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "config/usual_bounds.h"
 #include "model/nodes/compose_rgb.h"
 #include "model/nodes/nodes.h"
 #include "model/nodes/wavelengths.h"
@@ -13,7 +14,8 @@ struct FalseRgbSettings {
 };
 
 config::Fields fields(FalseRgbSettings& s) {
-  return {config::field("target_wavelengths", s.target_wavelengths, "Of red, green and blue, in nanometres")};
+  return {config::field("target_wavelengths", s.target_wavelengths, "Of red, green and blue, in nanometres")
+              .within(0, config::longest_wavelength)};
 }
 
 class BaselineFalseRgb final : public NodeWith<FalseRgbSettings> {

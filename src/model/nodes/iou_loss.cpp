@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "config/usual_bounds.h"
 #include "model/nodes/loss_node.h"
 #include "model/nodes/nodes.h"
 #include "model/sigmoid.h"
@@ -25,7 +26,9 @@ struct IouSettings {
 
 config::Fields fields(IouSettings& s) {
   return {weight_field(s.weight),
-          config::field("smooth", s.smooth, "Added to the intersection and to the union").above(0),
+          config::field("smooth", s.smooth, "Added to the intersection and to the union")
+              .above(0)
+              .within(0, config::largest_eps),
           config::field("normalize_method", s.normalize_method,
                         "How scores are brought to the range from 0 to 1")};
 }

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "config/usual_bounds.h"
 #include "model/nodes/channel_count.h"
 #include "model/nodes/nodes.h"
 #include "model/nodes/pixels.h"
@@ -35,22 +36,26 @@ struct MixerSettings {
 };
 
 config::Fields fields(MixerSettings& s) {
-  return {
-      channel_count_field("input_channels", s.input_channels),
-      config::field("output_channels", s.output_channels, "Channels that come out").at_least(1).required(),
-      config::field("leaky_relu_negative_slope", s.leaky_relu_negative_slope,
-                    "Slope of the activation below 0")
-          .at_least(0),
-      config::field("use_bias", s.use_bias, "Adds a number to each mixture"),
-      config::field("use_activation", s.use_activation, "A leaky ReLU behind each layer"),
-      config::field("normalize_output", s.normalize_output,
-                    "Brings each channel of each image to the range from 0 to 1"),
-      config::field("init_method", s.init_method,
-                    "Weights of the first layer; those of the others are xavier's where it is pca"),
-      config::field("eps", s.eps, "Least width that a range is taken to have").above(0),
-      config::field(
-          "reduction_scheme", s.reduction_scheme,
-          "Channels of all layers, from those that come in to those that come out; empty: one layer")};
+  return {channel_count_field("input_channels", s.input_channels),
+          config::field("output_channels", s.output_channels, "Channels that come out")
+              .within(1, config::widest_layer)
+              .required(),
+          config::field("leaky_relu_negative_slope", s.leaky_relu_negative_slope,
+                        "Slope of the activation below 0")
+              .within(0, 1000),
+          config::field("use_bias", s.use_bias, "Adds a number to each mixture"),
+          config::field("use_activation", s.use_activation, "A leaky ReLU behind each layer"),
+          config::field("normalize_output", s.normalize_output,
+                        "Brings each channel of each image to the range from 0 to 1"),
+          config::field("init_method", s.init_method,
+                        "Weights of the first layer; those of the others are xavier's where it is pca"),
+          config::field("eps", s.eps, "Least width that a range is taken to have")
+              .above(0)
+              .within(0, config::largest_eps),
+          config::field(
+              "reduction_scheme", s.reduction_scheme,
+              "Channels of all layers, from those that come in to those that come out; empty: one layer")
+              .within(1, config::widest_layer)};
 }
 
 class LearnableChannelMixer final : public NodeWith<MixerSettings> {

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "config/usual_bounds.h"
 #include "model/nodes/node.h"
 #include "model/nodes/pixels.h"
 
@@ -27,7 +28,8 @@ class LossNode : public NodeWith<Settings> {
 };
 
 inline config::Field weight_field(double& weight) {
-  return config::field("weight", weight, "How much it counts in the sum of all losses");
+  return config::field("weight", weight, "How much it counts in the sum of all losses")
+      .within(-config::largest_weight, config::largest_weight);
 }
 
 }  // namespace stoker::nodes

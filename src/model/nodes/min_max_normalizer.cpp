@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "config/usual_bounds.h"
 #include "model/nodes/nodes.h"
 #include "model/nodes/pixels.h"
 
@@ -14,7 +15,9 @@ struct MinMaxSettings {
 };
 
 config::Fields fields(MinMaxSettings& s) {
-  return {config::field("eps", s.eps, "Least width that a range is taken to have").above(0),
+  return {config::field("eps", s.eps, "Least width that a range is taken to have")
+              .above(0)
+              .within(0, config::largest_eps),
           config::field("use_running_stats", s.use_running_stats,
                         "Ranges of all training pixels; otherwise those of each image by itself"),
           config::field("per_channel", s.per_channel,

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "config/usual_bounds.h"
 #include "data/cube_rows.h"
 #include "model/nodes/cube_data.h"
 #include "model/nodes/pixels.h"
@@ -150,7 +151,8 @@ config::Fields fields(NodeGraphSettings& s) {
                         "Pixels with a value that is not a finite number: refuse the cubes, or leave such "
                         "pixels out of the statistics, the losses and the metrics"),
           config::field("channel_wavelengths", s.wavelengths,
-                        "Of the channels, in nm; empty: those of the cubes that are trained on")};
+                        "Of the channels, in nm; empty: those of the cubes that are trained on")
+              .within(0, config::longest_wavelength)};
 }
 
 bool NodeNetwork::is_trained(std::string_view node) const {

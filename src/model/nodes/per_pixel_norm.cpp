@@ -1,3 +1,4 @@
+#include "config/usual_bounds.h"
 #include "model/nodes/nodes.h"
 #include "model/nodes/pixels.h"
 
@@ -9,7 +10,9 @@ struct UnitNormSettings {
 };
 
 config::Fields fields(UnitNormSettings& s) {
-  return {config::field("eps", s.eps, "Least length that a pixel is taken to have").above(0)};
+  return {config::field("eps", s.eps, "Least length that a pixel is taken to have")
+              .above(0)
+              .within(0, config::largest_eps)};
 }
 
 class PerPixelUnitNorm final : public NodeWith<UnitNormSettings> {

@@ -1,3 +1,4 @@
+#include "config/usual_bounds.h"
 #include "model/nodes/channel_count.h"
 #include "model/nodes/nodes.h"
 #include "model/nodes/pixels.h"
@@ -14,7 +15,7 @@ struct RxSettings {
 config::Fields fields(RxSettings& s) {
   return {channel_count_field("num_channels", s.num_channels),
           config::field("eps", s.eps, "Added to the diagonal of the covariance; 0: a singular one is refused")
-              .at_least(0)
+              .within(0, config::largest_eps)
               .needs_no("cache_inverse", "the inverse is always kept")};
 }
 

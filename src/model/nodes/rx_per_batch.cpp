@@ -1,3 +1,4 @@
+#include "config/usual_bounds.h"
 #include "kernels/covariance.h"
 #include "kernels/place.h"
 #include "model/nodes/nodes.h"
@@ -13,7 +14,7 @@ struct RxPerBatchSettings {
 
 config::Fields fields(RxPerBatchSettings& s) {
   return {config::field("eps", s.eps, "Added to the diagonal of the covariance; 0: a singular one is refused")
-              .at_least(0)};
+              .within(0, config::largest_eps)};
 }
 
 class RxPerBatch final : public NodeWith<RxPerBatchSettings> {

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "config/usual_bounds.h"
 #include "model/nodes/loss_node.h"
 #include "model/nodes/nodes.h"
 
@@ -17,7 +18,9 @@ config::Fields fields(EntropySettings& s) {
           config::field("target_entropy", s.target_entropy,
                         "Entropy to come near to; not set: the higher the better")
               .optional(),
-          config::field("eps", s.eps, "Added to the sum of the weights and within the logarithm").above(0)};
+          config::field("eps", s.eps, "Added to the sum of the weights and within the logarithm")
+              .above(0)
+              .within(0, config::largest_eps)};
 }
 
 class SelectorEntropy final : public LossNode<EntropySettings> {

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "config/usual_bounds.h"
 #include "model/nodes/channel_count.h"
 #include "model/nodes/nodes.h"
 #include "model/nodes/pixels.h"
@@ -34,16 +35,24 @@ struct SelectorSettings {
 
 config::Fields fields(SelectorSettings& s) {
   return {
-      config::field("n_select", s.n_select, "What the weights of all channels sum to").at_least(1).required(),
+      config::field("n_select", s.n_select, "What the weights of all channels sum to")
+          .within(1, config::widest_layer)
+          .required(),
       channel_count_field("input_channels", s.input_channels),
       config::field("init_method", s.init_method,
                     "uniform: all alike; variance: by the logarithm of each channel's variance"),
-      config::field("temperature_init", s.temperature_init, "Temperature of the first epoch").above(0),
-      config::field("temperature_min", s.temperature_min, "Temperature that it never falls below").above(0),
+      config::field("temperature_init", s.temperature_init, "Temperature of the first epoch")
+          .above(0)
+          .within(0, 1e6),
+      config::field("temperature_min", s.temperature_min, "Temperature that it never falls below")
+          .above(0)
+          .within(0, 1e6),
       config::field("temperature_decay", s.temperature_decay, "Factor of the temperature from epoch to epoch")
           .within(0, 1),
       config::field("hard", s.hard, "Outside of training, the n_select largest count 1 and all others 0"),
-      config::field("eps", s.eps, "Added to a variance before its logarithm is taken").above(0)};
+      config::field("eps", s.eps, "Added to a variance before its logarithm is taken")
+          .above(0)
+          .within(0, config::largest_eps)};
 }
 
 class SoftChannelSelector final : public NodeWith<SelectorSettings> {

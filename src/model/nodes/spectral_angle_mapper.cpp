@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "config/usual_bounds.h"
 #include "model/nodes/channel_count.h"
 #include "model/nodes/nodes.h"
 #include "model/nodes/pixels.h"
@@ -14,7 +15,9 @@ struct AngleSettings {
 
 config::Fields fields(AngleSettings& s) {
   return {channel_count_field("num_channels", s.num_channels),
-          config::field("eps", s.eps, "Added to the product of two lengths").above(0)};
+          config::field("eps", s.eps, "Added to the product of two lengths")
+              .above(0)
+              .within(0, config::largest_eps)};
 }
 
 class SpectralAngleMapper final : public NodeWith<AngleSettings> {

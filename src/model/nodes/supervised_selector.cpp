@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "config/usual_bounds.h"
 #include "model/nodes/band_scores.h"
 #include "model/nodes/channel_count.h"
 #include "model/nodes/compose_rgb.h"
@@ -27,7 +28,7 @@ config::Fields fields(SupervisedSettings& s) {
                     "How much Fisher's score, the area under the ROC curve and the mutual information count"),
       config::field("lambda_penalty", s.lambda_penalty,
                     "What a channel loses for the largest correlation with one that was chosen before")
-          .at_least(0)};
+          .within(0, config::largest_weight)};
 }
 
 class SupervisedSelector final : public NodeWith<SupervisedSettings> {

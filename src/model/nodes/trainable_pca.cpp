@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "config/usual_bounds.h"
 #include "model/nodes/channel_count.h"
 #include "model/nodes/nodes.h"
 #include "model/nodes/pixels.h"
@@ -29,11 +30,15 @@ struct PcaSettings {
 
 config::Fields fields(PcaSettings& s) {
   return {channel_count_field("num_channels", s.num_channels),
-          config::field("n_components", s.n_components, "Components to keep").at_least(1).required(),
+          config::field("n_components", s.n_components, "Components to keep")
+              .within(1, config::widest_layer)
+              .required(),
           config::field("whiten", s.whiten, "Divides each component by its deviation"),
           config::field("init_method", s.init_method,
                         "svd: the axes along which pixels vary most; random: any that are orthogonal"),
-          config::field("eps", s.eps, "Added to a variance before its root is taken").above(0)};
+          config::field("eps", s.eps, "Added to a variance before its root is taken")
+              .above(0)
+              .within(0, config::largest_eps)};
 }
 
 class TrainablePca final : public NodeWith<PcaSettings> {

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "config/usual_bounds.h"
 #include "model/nodes/channel_count.h"
 #include "model/nodes/nodes.h"
 #include "model/nodes/pixels.h"
@@ -17,6 +18,7 @@ config::Fields fields(ZScoreSettings& s) {
   return {channel_count_field("num_channels", s.num_channels),
           config::field("eps", s.eps, "Added to the deviation")
               .above(0)
+              .within(0, config::largest_eps)
               .needs_no("hidden",
                         "a normalizer has no hidden layer; cuvis.ai writes the setting and ignores it")};
 }

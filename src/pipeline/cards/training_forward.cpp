@@ -9,7 +9,7 @@ struct ForwardSettings {
 
 config::Fields fields(ForwardSettings& c) {
   return {config::field("batch_index", c.batch_index, "Which batch this is, for people; it changes nothing")
-              .at_least(0)};
+              .within(0, 1e9)};
 }
 
 PortValues forward_pass(const CardContext& context) {

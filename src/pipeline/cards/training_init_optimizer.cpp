@@ -1,3 +1,4 @@
+#include "config/usual_bounds.h"
 #include "pipeline/cards/training_parts.h"
 
 namespace stoker::cards {
@@ -13,10 +14,12 @@ struct InitOptimizerSettings {
 config::Fields fields(InitOptimizerSettings& c) {
   return {
       config::field("optimizer_type", c.optimizer_type, "How gradients change the weights"),
-      config::field("learning_rate", c.learning_rate, "Size of a step").above(0),
+      config::field("learning_rate", c.learning_rate, "Size of a step")
+          .above(0)
+          .within(0, config::highest_learning_rate),
       config::field("weight_decay", c.weight_decay,
                     "Pull of the weights towards 0: decoupled for adamw and lion, else added to the gradient")
-          .at_least(0),
+          .within(0, config::highest_weight_decay),
       config::field("momentum", c.momentum, "Momentum of sgd").at_least(0).below(1)};
 }
 

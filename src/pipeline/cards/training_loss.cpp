@@ -1,3 +1,4 @@
+#include "config/usual_bounds.h"
 #include "pipeline/cards/training_parts.h"
 
 namespace stoker::cards {
@@ -15,7 +16,8 @@ config::Fields fields(StepLossSettings& c) {
           config::field(
               "huber_delta", c.huber_delta,
               "loss_type huber: where it turns from squared to linear, in standard deviations of the target")
-              .above(0),
+              .above(0)
+              .within(0, config::largest_huber_delta),
           config::field("quantile", c.quantile,
                         "loss_type quantile: the share of the rows that is to lie below the prediction")
               .above(0)

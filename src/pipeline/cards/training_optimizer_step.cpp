@@ -1,3 +1,4 @@
+#include "config/usual_bounds.h"
 #include "pipeline/cards/training_parts.h"
 
 namespace stoker::cards {
@@ -10,7 +11,7 @@ struct OptimizerStepSettings {
 config::Fields fields(OptimizerStepSettings& c) {
   return {config::field("gradient_clip", c.gradient_clip,
                         "Gradients that are longer than this together are shortened to it; 0: never")
-              .at_least(0)};
+              .within(0, config::longest_gradient)};
 }
 
 PortValues optimizer_step(const CardContext& context) {

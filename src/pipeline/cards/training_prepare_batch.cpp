@@ -13,7 +13,7 @@ struct PrepareBatchSettings {
 
 config::Fields fields(PrepareBatchSettings& c) {
   return {config::field("batch_index", c.batch_index, "Which batch, from 0; rows are taken in their order")
-              .at_least(0),
+              .within(0, 1e9),
           config::field("batch_size", c.batch_size, "Rows of a batch").within(1, 4096),
           config::field("target_column", c.target_column, "Column to predict; empty: the last one"),
           config::field("feature_columns", c.feature_columns, "Columns to predict from; empty: all others")};
