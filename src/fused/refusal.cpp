@@ -94,6 +94,9 @@ std::string refusal_of_experts(const EngineRequest& request, const ExpertShape& 
   EngineRequest of_task = request;
   of_task.losses = {request.loss()};
   of_task.network.outputs = shape.outputs;
+  // Otherwise the outputs of these losses would be subtracted once more.
+  of_task.network.settings.set("load_balance", config::Value(0.0));
+  of_task.network.settings.set("router_z", config::Value(0.0));
   std::string problem = refusal_of_any(of_task);
   return problem.empty() ? expert_problem(request, shape) : problem;
 }

@@ -16,7 +16,7 @@ constexpr std::int64_t most_values_of_array = std::int64_t{1} << 31;
 void refuse_too_large(const std::string& name, const Shape& shape) {
   std::int64_t values = 1;
   for (const std::int64_t size : shape) {
-    if (size > most_values_of_array / values)
+    if (size > 0 && values > most_values_of_array / size)
       refuse("{}, {}, is too large; the maximum is {} weights", name, fmt::join(shape, " x "),
              most_values_of_array);
     values *= size;

@@ -307,6 +307,17 @@ TEST_F(Run, TrainPredictsAQuantileAndSaysWhatShareLiesBelow) {
     EXPECT_EQ(place_.stoker({"train", "houses.csv", "--target", "y", "--quantile", wrong}).code, 2);
 }
 
+// Its network has one output for the target, and one for each loss of its own.
+TEST_F(Run, TrainsAMixtureOfExpertsForOneNumberWithLossesOfItsOwn) {
+  place_.write("houses.csv", small_table(60));
+  for (const char* router_z : {"0", "0.01"}) {
+    const Finished trained = place_.stoker(
+        {"train", "houses.csv", "--target", "y", "--model", "mixture_of_experts", "--hidden-layers", "8",
+         "--epochs", "2", "--load-balance", "0.01", "--router-z", router_z, "--device", "cpu", "--quiet"});
+    EXPECT_EQ(trained.code, 0) << router_z << trained.errors;
+  }
+}
+
 TEST_F(Run, TrainRefusesSettingsThatTheModelDoesNotHave) {
   const Finished finished = place_.stoker({"train", "houses.csv", "--target", "y", "--alpha", "1"});
   EXPECT_EQ(finished.code, 2);

@@ -121,7 +121,7 @@ MetricInterval roc_auc_interval(double low, double high) {
 TEST(Intervals, OfRocAucDependOnTheOrderOfProbabilitiesAlone) {
   const MetricInterval exact = roc_auc_interval(0.125, 0.75);
   EXPECT_GT(exact.standard_error, 0);
-  for (const auto& [low, high] : {std::pair{0.1, 0.7}, {1e-20, 1e-18}, {0.1, 0.9}}) {
+  for (const auto& [low, high] : {std::pair{0.1, 0.7}, std::pair{1e-20, 1e-18}, std::pair{0.1, 0.9}}) {
     const MetricInterval other = roc_auc_interval(low, high);
     EXPECT_EQ(other.low, exact.low) << low;
     EXPECT_EQ(other.high, exact.high) << low;
