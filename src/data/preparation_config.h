@@ -119,9 +119,9 @@ inline config::Fields fields(PreparationConfig& c) {
           "relative_to", c.relative_to,
           "Of windows of a series whose answer is a number (ahead, path). last: a model learns by how much "
           "the answer differs from the last known value of target_column in the window, so that it need "
-          "not learn a level that moves; predictions and metrics stay in the target's own unit. auto: last "
-          "where the answers of the rows to train on lie nearer to that value than to their mean, else "
-          "none")
+          "not learn a level that moves; predictions and metrics stay in the target's own unit. auto: "
+          "short trainings decide by the latest training rows; none if the answers lie no nearer to that "
+          "value than to their mean")
           .changes_loss(),
       config::field("mask_column", c.mask_column,
                     "Models that read sets: array of one number for each member of the set, 0 where it is "
