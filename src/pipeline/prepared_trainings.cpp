@@ -268,11 +268,10 @@ void PreparedTrainings::settle_relative_to(PreparedTraining& training, const Tab
   RelativeTo& relative_to = training.settings.preparation.relative_to;
   if (relative_to != RelativeTo::automatic || training.spec.is_solved() || !table.windows) return;
   if (stop_.reason() != StopReason::none) return;
-  const std::string key =
-      fmt::format("{}\n{}\n{}\n{}\n{}", identity, family_of(training.spec).name,
-                  config::to_yaml(training.spec.settings),
-                  config::to_yaml(config::write(training.spec.training)),
-                  config::to_yaml(config::write(training.settings)));
+  const std::string key = fmt::format("{}\n{}\n{}\n{}\n{}", identity, family_of(training.spec).name,
+                                      config::to_yaml(training.spec.settings),
+                                      config::to_yaml(config::write(training.spec.training)),
+                                      config::to_yaml(config::write(training.settings)));
   const auto found = relative_to_.find(key);
   if (found != relative_to_.end()) {
     const std::shared_future<RelativeTo> decision = found->second;
