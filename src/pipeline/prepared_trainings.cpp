@@ -267,11 +267,11 @@ void PreparedTrainings::settle_relative_to(PreparedTraining& training, const Tab
                                            const std::string& identity, std::unique_lock<std::mutex>& lock) {
   RelativeTo& relative_to = training.settings.preparation.relative_to;
   if (relative_to != RelativeTo::automatic || training.spec.is_solved() || !table.windows) return;
-  const std::string key =
-      fmt::format("{}\n{}\n{}\n{}\n{}", identity, family_of(training.spec).name,
-                  config::to_yaml(training.spec.settings),
-                  config::to_yaml(config::write(training.spec.training)),
-                  config::to_yaml(config::write(training.settings)));
+  if (stop_.reason() != StopReason::none) return;
+  const std::string key = fmt::format("{}\n{}\n{}\n{}\n{}", identity, family_of(training.spec).name,
+                                      config::to_yaml(training.spec.settings),
+                                      config::to_yaml(config::write(training.spec.training)),
+                                      config::to_yaml(config::write(training.settings)));
   const auto found = relative_to_.find(key);
   if (found != relative_to_.end()) {
     const std::shared_future<RelativeTo> decision = found->second;
@@ -292,6 +292,9 @@ void PreparedTrainings::settle_relative_to(PreparedTraining& training, const Tab
                              .checkpoints = decisions_ / sha256_of_text(key),
                              .resume = true};
     relative_to = decided_preparation(request, no_notes(), stop_).relative_to;
+    // Trainings that the time cut short have decided nothing.
+    std::error_code ignored;
+    if (stop_.reason() != StopReason::none) std::filesystem::remove_all(request.checkpoints, ignored);
     decision.set_value(relative_to);
   } catch (...) {
     decision.set_exception(std::current_exception());

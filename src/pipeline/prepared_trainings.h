@@ -93,7 +93,7 @@ class PreparedTrainings {
   Kept<PreparedRows> prepared_;
   std::set<std::string> checked_tests_;
   std::set<std::string> checked_classes_;
-  std::map<std::string, std::vector<std::string>> features_;  // that were chosen for tables
+  std::map<std::string, std::vector<std::string>> features_;           // that were chosen for tables
   std::map<std::string, std::shared_future<RelativeTo>> relative_to_;  // by training and table
 };
 

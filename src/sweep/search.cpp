@@ -123,10 +123,9 @@ void Search::run_on_threads(const std::vector<Training>& trainings) {
   // By all trainings of the rung, not by those that are left: a resumed sweep must compute the same.
   const auto at_once = static_cast<int>(alive_.size()) * static_cast<int>(folds());
   const CpuThreadLimit limit(std::max(1, threads_ / std::max(1, at_once)));
-  work_within_memory(
-      static_cast<std::int64_t>(trainings.size()), threads_, stop_, [&](std::int64_t i, bool) {
-        throwing_errors([&] { run_alone(trainings[static_cast<std::size_t>(i)]); });
-      });
+  work_within_memory(static_cast<std::int64_t>(trainings.size()), threads_, stop_, [&](std::int64_t i, bool) {
+    throwing_errors([&] { run_alone(trainings[static_cast<std::size_t>(i)]); });
+  });
 }
 
 bool Search::time_is_up() {

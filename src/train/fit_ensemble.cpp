@@ -150,10 +150,11 @@ class EnsembleTraining {
 
   [[noreturn]] void report_lack_of_memory(std::size_t number, bool is_alone, const OutOfMemory& error) {
     if (is_alone)
-      throw OutOfMemory(fmt::format(
-          "{}, trained alone: {}; use fewer rows, a smaller model or a smaller batch_size, or give the process "
-          "more memory",
-          name_of_member(number), error.what()));
+      throw OutOfMemory(
+          fmt::format("{}, trained alone: {}; use fewer rows, a smaller model or a smaller batch_size, or "
+                      "give the process "
+                      "more memory",
+                      name_of_member(number), error.what()));
     if (!has_reported_lack_of_memory_.exchange(true))
       notes_(Severity::info,
              "memory does not suffice for so many members of the ensemble at once: fewer are trained at a "

@@ -146,12 +146,14 @@ std::optional<TrainingOutcome> best_before_divergence(const Engine& engine, cons
   const std::int64_t judged = (progress.epochs.back().record.epoch + 1) * plan.steps_per_epoch;
   progress.next_step = std::max(progress.next_step, judged);
   progress.stopped_early = true;
-  std::string warning = fmt::format("{}; the training ends here and uses the weights of epoch {}, the best by "
-                                    "validation",
-                                    error.what(), best);
+  std::string warning = fmt::format(
+      "{}; the training ends here and uses the weights of epoch {}, the best by "
+      "validation",
+      error.what(), best);
   progress.adjustments.said.push_back(warning);
-  return TrainingOutcome{std::move(progress), TrainingEnd::stopped_early, std::move(parameters),
-                         engine.precision(),  engine.memory(),            std::move(warning)};
+  return TrainingOutcome{std::move(progress),   TrainingEnd::stopped_early,
+                         std::move(parameters), engine.precision(),
+                         engine.memory(),       std::move(warning)};
 }
 
 Chunk next_chunk(const TrainingPlan& plan, const Progress& progress, std::int64_t most_steps) {

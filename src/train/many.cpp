@@ -377,11 +377,11 @@ MemberResult train_member(const Member& member, EngineChoice choice, const StopS
     Checkpoints checkpoints(member.checkpoints, member.identity, no_notes(), member.plan.keep);
     std::optional<Checkpoint> checkpoint = checkpoints.newest();
     if (checkpoint && checkpoint->engine != maker.name) checkpoint.reset();
-    return result_of(maker.name,
-                     train_in_phases(member.request, making(maker, member.stopping), member.plan,
-                                     std::move(checkpoint), checkpoints, listener_of(member), stop,
-                                     member.plan.keeps_best ? OnDivergence::end_with_best
-                                                            : OnDivergence::fail));
+    return result_of(
+        maker.name,
+        train_in_phases(member.request, making(maker, member.stopping), member.plan, std::move(checkpoint),
+                        checkpoints, listener_of(member), stop,
+                        member.plan.keeps_best ? OnDivergence::end_with_best : OnDivergence::fail));
   });
 }
 

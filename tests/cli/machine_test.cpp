@@ -202,8 +202,7 @@ TEST(Machine, WithALimitedControlGroupTrainsFewerMembersAtOnce) {
   const std::string train =
       "train sample:friedman --target y --sample-rows 120000 --hidden-layers 64,64,64,64 --batch-size 60000 "
       "--epochs 1 --device cpu --engine eager --ensemble-folds 16 --no-cache";
-  const Finished trained =
-      limited(place, group.entry() + "; export STOKER_THREADS=16", train);
+  const Finished trained = limited(place, group.entry() + "; export STOKER_THREADS=16", train);
   EXPECT_EQ(trained.code, 0) << trained.errors;
   EXPECT_THAT(trained.errors, HasSubstr("fewer are trained at a time"));
 }

@@ -223,7 +223,8 @@ TEST_F(Sweeps, CandidatesThatDivergeOrContradictThemselvesDoNotEndIt) {
 
 // The rate rises from epoch to epoch, until it is too high for the first candidate.
 TEST_F(Sweeps, ACandidateThatDivergesLateIsScoredByItsBestWeights) {
-  for (const std::string sweep : {"strategy: grid", "strategy: grid, metric: rmse", "strategy: grid, folds: 2"}) {
+  for (const std::string sweep :
+       {"strategy: grid", "strategy: grid, metric: rmse", "strategy: grid, folds: 2"}) {
     const SweepSummary summary = swept(sweep_of(network_sweep(
         "validation_ratio: 0.2, optimizer: sgd, momentum: 0, epochs: 60, warmup_epochs: 40, learning_rate: "
         "{grid: [4, 0.01]}",
@@ -232,7 +233,8 @@ TEST_F(Sweeps, ACandidateThatDivergesLateIsScoredByItsBestWeights) {
     EXPECT_EQ(late.status, TrialStatus::finished) << sweep;
     EXPECT_TRUE(late.score && std::isfinite(*late.score)) << sweep;
     EXPECT_LT(late.epochs, 40) << sweep;
-    EXPECT_THAT(late.reason, AllOf(HasSubstr("training diverged in epoch"), HasSubstr("the best by validation")));
+    EXPECT_THAT(late.reason,
+                AllOf(HasSubstr("training diverged in epoch"), HasSubstr("the best by validation")));
     EXPECT_EQ(summary.trials[1].reason, "") << sweep;
   }
 }

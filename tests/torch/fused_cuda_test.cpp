@@ -29,7 +29,8 @@ void expect_accuracy_of_eager(const EpochRecord& record, const EpochRecord& expe
     const auto found = std::ranges::find(of.values, "train_accuracy", &NamedValue::name);
     return found == of.values.end() ? -1 : found->value;
   };
-  EXPECT_NEAR(accuracy_of(record), accuracy_of(expected), std::max(0.03, 3.0 / static_cast<double>(each.batch)))
+  EXPECT_NEAR(accuracy_of(record), accuracy_of(expected),
+              std::max(0.03, 3.0 / static_cast<double>(each.batch)))
       << "epoch " << record.epoch;
 }
 

@@ -331,9 +331,9 @@ TEST(Ensemble, UsesTheBestWeightsOfMembersThatDivergeLate) {
   EXPECT_EQ(result.end, TrainingEnd::finished);
   EXPECT_EQ(result.model.members.size(), 3U);
   EXPECT_LT(result.epochs.size(), 40U);
-  EXPECT_THAT(listener.warnings,
-              testing::Contains(testing::AllOf(testing::StartsWith("member 2 of 3: training diverged in epoch"),
-                                               HasSubstr("the best by validation"))));
+  EXPECT_THAT(listener.warnings, testing::Contains(testing::AllOf(
+                                     testing::StartsWith("member 2 of 3: training diverged in epoch"),
+                                     HasSubstr("the best by validation"))));
   EXPECT_THAT(result.adjustments, testing::Contains(testing::StartsWith("member 2 of 3: training diverged")));
   const double error = evaluate(result.model, table).metric("rmse").value();
   EXPECT_LT(error, 5);  // the standard deviation of the target

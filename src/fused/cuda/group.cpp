@@ -160,8 +160,7 @@ EpochWork CudaGroup::epoch_work(std::size_t i) {
     end.validation_sum_count = validation_parts_of(end.validation_rows);
     work.validation_parts = pointer<double>(memory_->validation_parts, i * memory_->sizes().validation_parts);
     if (counts_hits)
-      end.validation_hits =
-          pointer<double>(memory_->validation_hits, i * memory_->sizes().validation_parts);
+      end.validation_hits = pointer<double>(memory_->validation_hits, i * memory_->sizes().validation_parts);
     work.features = pointer<float>(request.validation.features());
     work.targets = pointer<RowTarget>(models_[i].validation.targets);
   }

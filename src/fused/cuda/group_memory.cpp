@@ -56,8 +56,8 @@ void GroupMemory::write_moments(std::size_t model, const Moments& moments) {
 }
 
 std::vector<Array*> GroupMemory::changing() {
-  return {&parameters, &first_moment, &second_moment, &best_parameters,
-          &row_sums,   &row_hits,     &best_loss,     &stopped,         &counters};
+  return {&parameters, &first_moment, &second_moment, &best_parameters, &row_sums,
+          &row_hits,   &best_loss,    &stopped,       &counters};
 }
 
 void GroupMemory::keep_copy() {

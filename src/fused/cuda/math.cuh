@@ -110,8 +110,8 @@ __device__ __forceinline__ bool is_right(float output, float target) {
   return (output > 0) == (target > 0.5F);
 }
 
-// Of several, whose logits are divided among so many lanes: the wanted one is the largest, `most`, and none of
-// those before it is as large, for which each lane has looked at its own.
+// Of several, whose logits are divided among so many lanes: the wanted one is the largest, `most`, and none
+// of those before it is as large, for which each lane has looked at its own.
 template <int Lanes>
 __device__ __forceinline__ bool is_right_of_lanes(float wanted, float most, bool earlier_is_as_large) {
   constexpr unsigned of_row = Lanes == 32 ? ~0U : (1U << (Lanes % 32)) - 1;
