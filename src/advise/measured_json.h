@@ -21,12 +21,13 @@ namespace stoker::advise {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RunToMeasure, assignments, out, use_cache)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Pace, step_seconds, epoch_seconds, has_seen_an_epoch, is_of_first_chunk,
                                    steps, is_steady)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasuredCard, id, trains, reused, seconds)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasuredCard, id, trains, reused, seconds, waited)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasuredTraining, card, engine, placement, end, batch_size, planned_steps,
-                                   planned_epochs, loop_seconds, pace, device_bytes, time_limit, was_cut)
+                                   planned_epochs, loop_seconds, loop_waited, pace, device_bytes, time_limit,
+                                   was_cut)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeasuredRun, began, ended, load_seconds, statistics_seconds,
-                                   training_seconds, evaluation_seconds, processor_seconds, peak_bytes,
-                                   load_peak_bytes, compiled_kernels, cards, trainings)
+                                   training_seconds, evaluation_seconds, processor_seconds, waited,
+                                   peak_bytes, load_peak_bytes, compiled_kernels, cards, trainings)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StepsToMeasure, assignments, cache, device, seconds, chosen_batches)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Work, card, family, is_solved, rows, validation_rows, parameters,
                                    multiply_adds, batch_size, chooses_batch, epochs, patience, members,

@@ -20,6 +20,9 @@ class Timeline : public RunListener {
  public:
   struct OfCard {
     Moment began;
+    double waited = 0;  // when it began, and from there on the two moments between which the loop is
+    double waited_before_loop = 0;
+    double waited_until = 0;
     std::vector<StepsSeen> seen;
     std::int64_t planned_steps = 0;
     std::int64_t planned_epochs = 0;
@@ -32,17 +35,21 @@ class Timeline : public RunListener {
     if (trains(card) && load_peak_ == 0) load_peak_ = peak_memory_bytes();
     current_ = &cards_[card.id];
     current_->began = now();
+    current_->waited = seconds_waited_for_core();
   }
   void card_finished(const Card& card, const CardOutcome& outcome) override {
     const std::lock_guard lock(mutex_);
-    finished_.push_back({card.id, trains(card), outcome.reused, outcome.seconds});
+    const auto began = cards_.find(card.id);
+    const double waited =
+        began == cards_.end() ? 0 : std::max(0.0, seconds_waited_for_core() - began->second.waited);
+    finished_.push_back(
+        {card.id, trains(card), outcome.reused, outcome.seconds, std::min(waited, outcome.seconds)});
   }
   void epochs_planned(std::int64_t epochs) override {
     const std::lock_guard lock(mutex_);
     if (current_ == nullptr) return;
     current_->planned_epochs = epochs;
-    if (current_->seen.empty())
-      current_->seen.push_back({seconds_since(current_->began), 0, 0, processor_seconds()});
+    if (current_->seen.empty()) see(0);
   }
   void epoch_finished(const EpochReport&) override {
     const std::lock_guard lock(mutex_);
@@ -52,7 +59,7 @@ class Timeline : public RunListener {
     const std::lock_guard lock(mutex_);
     if (current_ == nullptr) return;
     current_->planned_steps = total;
-    current_->seen.push_back({seconds_since(current_->began), step, current_->epochs, processor_seconds()});
+    see(step);
   }
   void note(Severity, const std::string&) override {}
 
@@ -61,6 +68,13 @@ class Timeline : public RunListener {
   std::uint64_t load_peak() const { return load_peak_; }
 
  private:
+  void see(std::int64_t step) {
+    OfCard& card = *current_;
+    card.waited_until = seconds_waited_for_core();
+    if (card.seen.empty()) card.waited_before_loop = card.waited_until;
+    card.seen.push_back({seconds_since(card.began), step, card.epochs, processor_seconds()});
+  }
+
   std::mutex mutex_;  // members of an ensemble tell from threads of their own
   std::map<std::string, OfCard> cards_;
   OfCard* current_ = nullptr;
@@ -88,6 +102,7 @@ MeasuredTraining training_of(const RunRecord::Training& told, const Timeline& ti
   training.planned_steps = card.planned_steps;
   training.planned_epochs = card.planned_epochs;
   training.loop_seconds = card.seen.back().at - card.seen.front().at;
+  training.loop_waited = std::min(card.waited_until - card.waited_before_loop, training.loop_seconds);
   training.pace = pace_of(card.seen, told.device == "cpu");
   return training;
 }
@@ -120,6 +135,12 @@ double clock_seconds() {
   return std::chrono::duration<double>(now().time_since_epoch()).count();
 }
 
+double MeasuredRun::waited_around_loops() const {
+  double around = waited;
+  for (const MeasuredTraining& each : trainings) around -= each.loop_waited;
+  return std::max(0.0, around);
+}
+
 bool MeasuredRun::is_whole() const {
   return std::ranges::none_of(trainings, &MeasuredTraining::was_cut);
 }
@@ -139,6 +160,7 @@ MeasuredRun measure_run(const RunToMeasure& wanted, const StopSignal& stop) {
   const RunSummary summary = run_pipeline(document, options, timeline, stop);
   run.ended = clock_seconds();
   run.processor_seconds = processor_seconds();
+  run.waited = seconds_waited_for_core();
   run.peak_bytes = peak_memory_bytes();
   run.load_peak_bytes = timeline.load_peak();
   run.compiled_kernels = tracing.trace().totals(TraceKind::background).contains(compiling_kernels);

@@ -26,6 +26,7 @@ struct MeasuredCard {
   bool trains = false;
   bool reused = false;  // from the cache
   double seconds = 0;
+  double waited = 0;  // of them, for a core
 };
 
 struct MeasuredTraining {
@@ -37,6 +38,7 @@ struct MeasuredTraining {
   std::int64_t planned_steps = 0;  // 0: it has none, as a linear model that is solved
   std::int64_t planned_epochs = 0;
   double loop_seconds = 0;  // from before the first step to the last
+  double loop_waited = 0;   // of them, for a core
   Pace pace;
   std::uint64_t device_bytes = 0;  // the most of a GPU's memory
   double time_limit = 0;           // that the document gives it; 0: none
@@ -51,6 +53,7 @@ struct MeasuredRun {
   double training_seconds = 0;    // the rest of the cards that train, but for what they evaluate
   double evaluation_seconds = 0;  // that, and all behind it: cards, pictures, the report
   double processor_seconds = 0;
+  double waited = 0;                  // for a core, since the process began
   std::uint64_t peak_bytes = 0;       // of the process
   std::uint64_t load_peak_bytes = 0;  // until the first training
   bool compiled_kernels = false;      // which the next run finds
@@ -58,6 +61,9 @@ struct MeasuredRun {
   std::vector<MeasuredTraining> trainings;
 
   double seconds() const { return ended - began; }
+  // For a core, outside of the loops of trainings: what loading and evaluation would not have taken on a
+  // quiet machine.
+  double waited_around_loops() const;
   bool is_whole() const;  // no training was cut
 };
 

@@ -24,20 +24,29 @@ const MeasuredSteps* steps_of(const Measurements& found, const std::string& devi
   return nullptr;
 }
 
-// What a card took where it did its work.
+// What a card took where it did its work, without the time in which it waited for a core.
 std::optional<double> seconds_of_card(const Measurements& found, const std::string& id) {
   for (const auto* runs : {&found.first_runs, &found.runs})
     for (const TriedRun& each : *runs)
       for (const MeasuredCard& card : each.run.cards)
-        if (card.id == id && !card.reused) return card.seconds;
+        if (card.id == id && !card.reused) return card.seconds - card.waited;
   return std::nullopt;
+}
+
+// Loading and evaluation as they would be on a quiet machine. The waits of the loops are left to pace_of().
+double waited_around(const TriedRun& tried) {
+  double loops = 0;
+  for (const MeasuredTraining& each : tried.run.trainings) loops += each.loop_seconds;
+  return std::min(tried.run.waited_around_loops(), std::max(0.0, tried.seconds() - loops));
 }
 
 // A run that found its rows in the cache is taken to have read them as the one before it did.
 double seconds_without_cache(const Measurements& found, const TriedRun& tried) {
-  double seconds = tried.seconds();
-  for (const MeasuredCard& card : tried.run.cards)
-    if (card.reused) seconds += seconds_of_card(found, card.id).value_or(card.seconds) - card.seconds;
+  double seconds = tried.seconds() - waited_around(tried);
+  for (const MeasuredCard& card : tried.run.cards) {
+    const double own = card.seconds - card.waited;
+    if (card.reused) seconds += seconds_of_card(found, card.id).value_or(own) - own;
+  }
   return seconds;
 }
 

@@ -5,14 +5,15 @@
 #include <csignal>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/child_program.h"
 #include "base/error.h"
 
 namespace stoker {
@@ -20,13 +21,6 @@ namespace {
 
 constexpr std::size_t most_bytes_of_answer = std::size_t{64} << 20U;
 constexpr int milliseconds_of_turn = 50;
-
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
 
 // Once more bytes of the other side; false at its end.
 bool hear_more(int descriptor, std::string& unread) {
@@ -47,33 +41,14 @@ std::optional<std::string> line_of(std::string& unread) {
   return line;
 }
 
-pid_t start(std::vector<std::string>& words, std::vector<std::string>& environment, int descriptor) {
+pid_t start(std::vector<std::string> words, std::vector<std::string> environment, int descriptor) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     posix_spawn_file_actions_addopen(&actions, standard, "/dev/null", O_RDWR, 0);
   posix_spawn_file_actions_adddup2(&actions, descriptor, dialogue_descriptor);
   posix_spawn_file_actions_addclosefrom_np(&actions, dialogue_descriptor + 1);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigset_t all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  const std::vector<char*> arguments = pointers_to(words);
-  const std::vector<char*> variables = pointers_to(environment);
-  pid_t child = 0;
-  const int problem =
-      posix_spawn(&child, arguments[0], &actions, &attributes, arguments.data(), variables.data());
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  if (problem != 0)
-    throw Error(ExitCode::run_failed, fmt::format("no process could be started: {}", std::strerror(problem)),
-                Cause::machine);
-  return child;
+  return spawn(std::move(words), std::move(environment), actions);
 }
 
 }  // namespace
@@ -108,7 +83,7 @@ ChildDialogue::ChildDialogue(std::vector<std::string> words, std::vector<std::st
   ::close(ends[1]);
   descriptor_ = ends[0];
   try {
-    process_ = start(words, environment, far);
+    process_ = start(std::move(words), std::move(environment), far);
   } catch (...) {
     ::close(far);
     ::close(descriptor_);

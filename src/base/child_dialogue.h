@@ -30,6 +30,8 @@ class ChildDialogue {
   // The answer to a line. `go_on` is asked several times a second; when it says no, and when the child ends,
   // there is no answer.
   std::optional<std::string> ask(std::string_view line, const std::function<bool()>& go_on);
+  // False after end(), which ask() does not call.
+  bool is_running() const { return process_ != 0; }
   // Kills it, unless it has ended by itself. Returns how it ended: an exit code, or 128 and the signal.
   int end();
 

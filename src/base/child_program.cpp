@@ -6,10 +6,10 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -63,8 +63,8 @@ std::vector<char*> terminated_pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-pid_t spawn(std::vector<std::string>& words, const std::string& folder, const ChildLimits& limits,
-            const OneWay& output, const OneWay& errors) {
+pid_t start_in_session(std::vector<std::string> words, const std::string& folder, const ChildLimits& limits,
+                       const OneWay& output, const OneWay& errors) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -72,25 +72,7 @@ pid_t spawn(std::vector<std::string>& words, const std::string& folder, const Ch
   posix_spawn_file_actions_adddup2(&actions, errors.ends[1], STDERR_FILENO);
   posix_spawn_file_actions_addclosefrom_np(&actions, 3);
   posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigset_t all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
-  std::vector<std::string> lines = environment_with(limits);
-  const std::vector<char*> arguments = terminated_pointers_to(words);
-  const std::vector<char*> environment = terminated_pointers_to(lines);
-  pid_t child = 0;
-  const int problem =
-      posix_spawnp(&child, arguments[0], &actions, &attributes, arguments.data(), environment.data());
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  if (problem != 0) fail("no process could be started: {}", std::strerror(problem));
-  return child;
+  return spawn(std::move(words), environment_with(limits), actions, POSIX_SPAWN_SETSID);
 }
 
 bool is_to_stop(const ChildLimits& limits) {
@@ -126,11 +108,36 @@ bool read_both(const OneWay& output, const OneWay& errors, const ChildLimits& li
 
 }  // namespace
 
+pid_t spawn(std::vector<std::string> words, std::vector<std::string> environment,
+            posix_spawn_file_actions_t& actions, int flags) {
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigset_t all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setflags(&attributes,
+                           static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | flags));
+  const std::vector<char*> arguments = terminated_pointers_to(words);
+  const std::vector<char*> variables = terminated_pointers_to(environment);
+  pid_t child = 0;
+  const int problem =
+      posix_spawnp(&child, arguments[0], &actions, &attributes, arguments.data(), variables.data());
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  if (problem != 0)
+    throw Error(ExitCode::run_failed, fmt::format("no process could be started: {}", std::strerror(problem)),
+                Cause::machine);
+  return child;
+}
+
 ChildOutcome run_child(std::vector<std::string> words, const std::filesystem::path& folder,
                        const ChildLimits& limits, const std::function<void(pid_t)>& started) {
   OneWay output;
   OneWay errors;
-  const pid_t child = spawn(words, folder.string(), limits, output, errors);
+  const pid_t child = start_in_session(std::move(words), folder.string(), limits, output, errors);
   started(child);
   output.close_writing();
   errors.close_writing();

@@ -6,12 +6,18 @@
 #include <utility>
 #include <vector>
 
+#include <spawn.h>
 #include <sys/types.h>
 
 #include "base/elapsed.h"
 #include "base/stop.h"
 
 namespace stoker {
+
+// Starts a program, with no signal blocked or ignored. `words` begins with its path, or with a name that is
+// looked for in PATH. Destroys `actions`. `flags` are those of posix_spawnattr_setflags().
+pid_t spawn(std::vector<std::string> words, std::vector<std::string> environment,
+            posix_spawn_file_actions_t& actions, int flags = 0);
 
 // What another program came to, most often this one itself: its memory, its threads and its libraries are its
 // own, and it can be ended.

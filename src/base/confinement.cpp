@@ -17,6 +17,7 @@
 #include "base/call_filter.h"
 #include "base/error.h"
 #include "base/landlock.h"
+#include "base/private_root.h"
 #include "base/text.h"
 
 namespace stoker {
@@ -32,7 +33,7 @@ void limit(decltype(RLIMIT_DATA) what, std::uint64_t most) {
   if (::setrlimit(what, &wanted_limit) != 0) fail("a limit could not be set: {}", std::strerror(errno));
 }
 
-// Gives up all capabilities, except the one to read files of all users if Landlock limits which files.
+// Gives up all capabilities, except the one to read files of all users if it is limited which files.
 void give_up_rights(bool reads_files_of_all) {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   std::array<__user_cap_data_struct, 2> rights{};
@@ -54,12 +55,14 @@ std::ptrdiff_t threads_of_process() {
 }  // namespace
 
 ConfinementMeans confinement_means() {
-  return {landlock_version(), can_filter_calls()};
+  const int landlock = landlock_version();
+  return {landlock, landlock == 0 && can_have_private_root(), can_filter_calls()};
 }
 
 std::string to_text(const ConfinementMeans& means) {
   std::vector<std::string> parts;
   if (means.landlock > 0) parts.push_back(fmt::format("landlock {}", means.landlock));
+  if (means.private_root) parts.emplace_back("mount namespace");
   if (means.filters_calls) parts.emplace_back("seccomp");
   return parts.empty() ? "none" : join(parts, " and ");
 }
@@ -89,7 +92,8 @@ std::vector<fs::path> files_of_the_system() {
 std::vector<fs::path> files_for_connecting() {
   return {"/etc/resolv.conf",     "/etc/hosts",           "/etc/nsswitch.conf", "/etc/host.conf",
           "/etc/gai.conf",        "/etc/services",        "/etc/ssl",           "/etc/pki",
-          "/etc/ca-certificates", "/run/systemd/resolve", "/etc/passwd"};
+          "/etc/ca-certificates", "/run/systemd/resolve", "/etc/passwd",        "/run/postgresql",
+          "/var/run/postgresql"};
 }
 
 void confine_process(const Confinement& allowed) {
@@ -99,11 +103,12 @@ void confine_process(const Confinement& allowed) {
   limit(RLIMIT_NOFILE, most_open_files);
   if (allowed.memory_bytes > 0) limit(RLIMIT_DATA, allowed.memory_bytes);
   if (allowed.file_bytes > 0) limit(RLIMIT_FSIZE, allowed.file_bytes);
+  const ConfinementMeans means = confinement_means();
+  if (means.private_root) enter_private_root(allowed.readable, allowed.writable);
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
     fail("rights could not be fixed: {}", std::strerror(errno));
-  const ConfinementMeans means = confinement_means();
   if (means.landlock > 0) restrict_with_landlock({allowed.readable, allowed.writable, allowed.may_connect});
-  give_up_rights(means.landlock > 0);
+  give_up_rights(means.hides_files());
   if (means.filters_calls) filter_calls(allowed.may_connect);
 }
 

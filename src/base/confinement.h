@@ -19,11 +19,14 @@ struct Confinement {
 
 // What this machine enforces.
 struct ConfinementMeans {
-  int landlock = 0;            // the version of its interface; 0: none, so files of others can be read
+  int landlock = 0;            // the version of its interface; 0: none
+  bool private_root = false;   // a mount namespace, which is used only without Landlock
   bool filters_calls = false;  // seccomp
+
+  bool hides_files() const { return landlock > 0 || private_root; }
 };
 ConfinementMeans confinement_means();
-// For people: "landlock 7 and seccomp".
+// For people: "landlock 7 and seccomp", "mount namespace and seccomp".
 std::string to_text(const ConfinementMeans& means);
 
 // Gives up everything that `allowed` does not list, for good. Call it while the process has one thread.

@@ -5,7 +5,9 @@
 
 namespace stoker {
 
-// The version of the kernel's interface; 0 if there is none.
+// The version of the kernel's interface; 0 if there is none. With STOKER_LANDLOCK=off it is 0 as well, so
+// that tests see what happens on such a machine.
+constexpr const char* landlock_variable = "STOKER_LANDLOCK";
 int landlock_version();
 
 struct LandlockRules {

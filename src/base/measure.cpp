@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <ctime>
+#include <fstream>
 #include <vector>
 
 namespace stoker {
@@ -12,6 +13,14 @@ double processor_seconds() {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// The second number of this file, in nanoseconds.
+double seconds_waited_for_core() {
+  std::ifstream file("/proc/self/schedstat");
+  double running = 0;
+  double waiting = 0;
+  return file >> running >> waiting ? 1e-9 * waiting : 0;
 }
 
 Moment later_by(Moment from, double seconds) {

@@ -26,6 +26,11 @@ Measured measure(const std::function<void(std::int64_t units)>& work, double win
 // Of the processor, since the process began, all threads together.
 double processor_seconds();
 
+// How long the main thread of this process has waited for a core since the process began, while it was ready
+// to run: because other programs, or other threads of this one, had them all. 0 if the system does not report
+// it.
+double seconds_waited_for_core();
+
 struct MedianAndSpread {
   double median;
   double spread;

@@ -66,14 +66,15 @@ nlohmann::json as_json(const Document& document, const RunSummary& summary) {
   return json;
 }
 
-void add_out_of_fold(Pieces& text, const RunRecord::Result& result) {
+void add_out_of_fold(Pieces& text, const RunRecord::Training& training) {
+  const RunRecord::Result& result = training.out_of_fold;
   if (result.metrics.empty()) return;
   std::vector<std::vector<std::string>> rows;
   for (const auto& [name, value] : result.metrics) rows.push_back({name, number(value)});
   text.push_back({printable(fmt::format("{}: out-of-fold on {}", result.card,
                                         counted(static_cast<std::uint64_t>(result.rows), "row"))),
                   Colour::bold});
-  text.push_back({" (early stopping has seen these rows)\n" + aligned(rows, "  ")});
+  text.push_back({(training.epochs > 0 ? " (early stopping has seen these rows)\n" : "\n") + aligned(rows, "  ")});
 }
 
 void add_walk_forward(Pieces& text, const RunRecord::Training& training) {
@@ -125,7 +126,7 @@ Pieces as_text(const RunSummary& summary) {
   for (const RunRecord::Training& training : summary.trainings) {
     add_stages(text, training);
     add_walk_forward(text, training);
-    add_out_of_fold(text, training.out_of_fold);
+    add_out_of_fold(text, training);
   }
   std::vector<std::vector<std::string>> rows{{"run", summary.folder.string()}};
   const std::string reused = reused_text(summary);

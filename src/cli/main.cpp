@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "base/cpu_limit.h"
 #include "base/crash_message.h"
 #include "base/own_environment.h"
 #include "base/text.h"
@@ -132,6 +133,7 @@ int main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == reader_child_word)  // before there is a second thread
     return static_cast<int>(serve_as_reader_child());
   explain_crashes();
+  explain_cpu_limits();
   cli::clear_up_when_ended();
   cli::keep_freed_pages_from_step_to_step();
   torch_door::let_waiting_threads_sleep();

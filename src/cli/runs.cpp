@@ -106,12 +106,14 @@ std::string chosen_text(const RunRecord::Training& training) {
   return text;
 }
 
-std::string out_of_fold_text(const RunRecord::Result& result) {
+std::string out_of_fold_text(const RunRecord::Training& training) {
+  const RunRecord::Result& result = training.out_of_fold;
   if (result.metrics.empty()) return "";
   std::vector<std::vector<std::string>> metrics;
   for (const auto& [name, value] : result.metrics) metrics.push_back({name, number(value)});
-  return fmt::format("\n{}, out-of-fold ({}; early stopping has seen these rows)\n", result.card,
-                     counted(static_cast<std::uint64_t>(result.rows), "row")) +
+  return fmt::format("\n{}, out-of-fold ({}{})\n", result.card,
+                     counted(static_cast<std::uint64_t>(result.rows), "row"),
+                     training.epochs > 0 ? "; early stopping has seen these rows" : "") +
          aligned(metrics, "  ");
 }
 
@@ -190,7 +192,7 @@ std::string page_of(const ListedRun& run) {
   for (const auto& training : record.trainings) text += coefficients_text(training);
   for (const auto& training : record.trainings) text += stages_text(training);
   for (const auto& training : record.trainings) text += walk_forward_text(training);
-  for (const auto& training : record.trainings) text += out_of_fold_text(training.out_of_fold);
+  for (const auto& training : record.trainings) text += out_of_fold_text(training);
   if (const auto winner = winner_of(run.paths)) text += winner_text(*winner);
   for (const auto& result : record.results) {
     text += "\n" + result.card;

@@ -164,10 +164,10 @@ ExitCode serve_until_ended(ServeCommand command) {
                     data.string()));
   if (first_token) print(fmt::format("first token (admin), shown this once: {}\n", *first_token));
   if (service.rebuilt()) print(fmt::format("rebuilt the store: {}\n", service.rebuilt()->text()));
-  if (confinement_means().landlock == 0)
+  if (!confinement_means().hides_files())
     tell(
-        "stoker: this kernel has no Landlock: the processes that read files of clients can open all files "
-        "that the service can open");
+        "stoker: this machine offers neither Landlock nor mount namespaces: the processes that read files of "
+        "clients can open all files that the service can open");
   if (!is_loopback(command.server.host) && command.server.certificate.empty())
     tell(
         "stoker: this listens on more than this machine without encryption: tokens can be read on the way "

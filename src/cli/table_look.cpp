@@ -97,7 +97,9 @@ std::optional<LookedAtTable> look_at_table(const SourceConfig& source, const std
   } catch (const Error& error) {
     // Nobody wants to wait for the same address a second time.
     if (error.code() == ExitCode::interrupted || (is_far_away(source) && !is_open)) throw;
-    return std::nullopt;
+    LookedAtTable faulty;
+    faulty.is_faulty = true;
+    return faulty;
   }
 }
 

@@ -18,13 +18,12 @@ enum class Look {
 struct LookedAtTable {
   TableShape shape;
   std::optional<std::int64_t> training_rows;  // where the source itself says which these are
+  bool is_faulty = false;  // something is wrong with the table or the settings, which the run will name
 };
 
 // What a table holds, by a look at it before the run: all rows are to be trained on. `settings` are those of
-// a train card that were given, `windows` those of a series, whose windows are looked at then. None where a
-// look is not quick (a file of more than 64 MB, packed 16; of a source that tells its rows without being read
-// a look is always quick), or where the source has something wrong that
-// reading it will tell.
+// a train card that were given, `windows` those of a series, whose windows are looked at then. None if a
+// look is not quick: a file of more than 64 MB, packed 16, unless the source knows its rows without being read.
 std::optional<LookedAtTable> look_at_table(const SourceConfig& source, const std::string& target,
                                            const config::Value& settings, Look look,
                                            const std::optional<WindowsConfig>& windows = std::nullopt);

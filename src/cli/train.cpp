@@ -304,7 +304,7 @@ double training_share(const config::Value& split) {
   return SplitConfig{}.train_ratio;
 }
 
-void recommend(TrainCommand& command, const LookedAtTable& table, bool is_known) {
+void recommend(TrainCommand& command, const LookedAtTable& table, bool is_known, bool shows_choices) {
   if (!is_network(command.model)) return;
   TableShape shape = table.shape;
   const double share = trains_on_all(command) ? 1 : training_share(command.split);
@@ -313,7 +313,7 @@ void recommend(TrainCommand& command, const LookedAtTable& table, bool is_known)
       takes_given ? *table.training_rows : static_cast<std::int64_t>(static_cast<double>(shape.rows) * share);
   const NetworkSettings given{command.network, command.train};
   NetworkSettings settings = recommended_settings(family_named(command.model), shape, given);
-  if (!command.show.quiet)
+  if (shows_choices)
     for (const std::string& line : lines_about_choices(shape, is_known, given, settings)) tell(line);
   command.network = std::move(settings.model);
   command.train = std::move(settings.train);
@@ -323,8 +323,12 @@ Document build_document(TrainCommand command) {
   const std::optional<LookedAtTable> seen = look_at_table(
       source_named(command.data, command.load), command.target, command.train,
       is_network(command.model) ? Look::at_all_rows : Look::at_first_rows, windows_config(command.windows));
-  const LookedAtTable table = seen.value_or(LookedAtTable{assumed_shape(command), {}});
-  recommend(command, table, seen.has_value());
+  const bool is_faulty = seen && seen->is_faulty;
+  const bool is_known = seen && !is_faulty;
+  LookedAtTable table;
+  if (is_known) table = *seen;
+  else table.shape = assumed_shape(command);
+  recommend(command, table, is_known, !command.show.quiet && !is_faulty);
   config::Value cards;
   cards.set("load", load_card(command.data, command.load));
   add_series_cards(command, cards);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/stop.h"
+#include "data/reader_reach.h"
 #include "data/source_config.h"
 #include "data/source_reader.h"
 
@@ -12,8 +13,7 @@
 // neither a network nor other files.
 namespace stoker {
 
-// The variable that switches this on, for a process and those that it starts: the data folder of a service.
-constexpr const char* confined_readers_variable = "STOKER_CONFINE_READERS";
+// True if confined_readers_variable is set.
 bool confines_readers();
 // Samples and standard input are this process's own, and datasets on record consist of other sources.
 bool is_read_confined(const SourceConfig& config);

@@ -33,11 +33,11 @@ class KeptHdf5 {
     --kept();
   }
 
-  // Calls use(file) with the mutex held.
+  // Calls use(file) with the library locked.
   template <class Use>
   void open(const Use& use) {
     constexpr int most_kept = 64;
-    const std::lock_guard lock(hdf5::mutex());
+    const hdf5::LimitedLock lock(path_, shown_);
     if (file_) return use(*file_);
     hdf5::Object opened = opened_hdf5(path_, shown_);
     if (kept() == most_kept) return use(opened);
@@ -168,7 +168,7 @@ std::vector<StoredArray> hdf5_arrays(const fs::path& file, const std::string& ke
                                      bool follow_external) {
   const HdfPlace of{shown, hdf5::other_files(follow_external)};
   const auto kept = std::make_shared<KeptHdf5>(file, shown);
-  const std::lock_guard lock(hdf5::mutex());
+  const hdf5::LimitedLock lock(file, shown);
   const hdf5::Library& h5 = hdf5::library();
   const hdf5::Object opened = opened_hdf5(file, shown);
   std::error_code error;

@@ -1,6 +1,7 @@
 #include "data/hdf5_object.h"
 
 #include <array>
+#include <cstdlib>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -39,7 +40,37 @@ void reject_values_elsewhere(const Object& dataset, const std::string& path, con
     reject_other_file(shown, path, "a virtual dataset");
 }
 
+double cpu_seconds_of_any_file() {
+  constexpr double usual = 60;
+  const char* const given = std::getenv(cpu_seconds_variable);
+  const double seconds = given == nullptr ? 0 : std::strtod(given, nullptr);
+  return seconds > 0 ? seconds : usual;
+}
+
+// At most about 1000 bytes come of one in the file, and the library unpacks hundreds of megabytes in a
+// second.
+constexpr double cpu_seconds_of_megabyte = 5;
+
+double cpu_seconds_for(const std::filesystem::path& file) {
+  constexpr double bytes_of_megabyte = 1e6;
+  std::error_code unknown;
+  const std::uintmax_t bytes = std::filesystem::file_size(file, unknown);
+  return cpu_seconds_of_any_file() +
+         (unknown ? 0 : static_cast<double>(bytes) / bytes_of_megabyte * cpu_seconds_of_megabyte);
+}
+
 }  // namespace
+
+LimitedLock::LimitedLock(const std::filesystem::path& file, const std::string& shown)
+    : lock_(mutex()), limit_(cpu_seconds_for(file), text_of_endless(shown)) {}
+
+std::string text_of_endless(const std::string& shown) {
+  return fmt::format(
+      "{} is damaged: libhdf5 did not finish reading it in {} s of CPU time and {} s for each MB of it; if "
+      "the "
+      "file is sound, set {} to a larger number",
+      shown, cpu_seconds_of_any_file(), cpu_seconds_of_megabyte, cpu_seconds_variable);
+}
 
 std::mutex& mutex() {
   static std::mutex one;

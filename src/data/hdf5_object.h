@@ -1,10 +1,12 @@
 #pragma once
 
+#include <filesystem>
 #include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/cpu_limit.h"
 #include "data/hdf5_library.h"
 
 // For the .cpp files that read HDF5.
@@ -12,6 +14,23 @@ namespace stoker::hdf5 {
 
 // The library knows no threads: whoever calls it holds this.
 std::mutex& mutex();
+
+// CPU seconds that the library has for a file, before those for its size; 60 if it is not set.
+constexpr const char* cpu_seconds_variable = "STOKER_HDF5_CPU_SECONDS";
+
+// Holds the mutex, and limits the CPU time of the calling thread: some damaged files keep the library busy
+// without an end. `shown` is the file as messages write it.
+class LimitedLock {
+ public:
+  LimitedLock(const std::filesystem::path& file, const std::string& shown);
+
+ private:
+  std::lock_guard<std::mutex> lock_;
+  CpuLimit limit_;
+};
+
+// The message about a file that exceeded the limit.
+std::string text_of_endless(const std::string& shown);
 
 // Something of the library's that is closed again.
 class Object {

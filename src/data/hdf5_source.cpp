@@ -194,7 +194,7 @@ std::vector<std::string> column_names(const std::vector<std::string>& paths) {
 
 Rows read_hdf5(const fs::path& path, const std::string& shown, std::vector<std::string> paths,
                hdf5::OtherFiles others) {
-  const std::lock_guard lock(hdf5::mutex());
+  const hdf5::LimitedLock lock(path, fmt::format("'{}'", shown));
   const hdf5::Library& h5 = hdf5::library();
   const hdf5::Object file(h5.open_file(path.c_str(), hdf5::code::usual, hdf5::code::usual), h5.close_file);
   if (!file.is_open()) refuse("'{}' is not an HDF5 file, or is damaged", shown);

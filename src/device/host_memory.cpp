@@ -88,6 +88,8 @@ std::uint64_t free_host_memory() {
 
 void fail_allocations_beyond_control_groups(int threads, const ControlGroups& groups) {
   const rlimit& original = original_data_limit();
+  // Read before and after: what another thread frees meanwhile must not count as neither used nor free.
+  const std::uint64_t used_before = kilobytes_named("/proc/self/status", "VmData:");
   const auto of_groups = memory_of_control_groups(groups);
   if (!of_groups) return;
   // The kernel counts its page tables and buffers too.
@@ -97,7 +99,8 @@ void fail_allocations_beyond_control_groups(int threads, const ControlGroups& gr
   std::uint64_t stacks = 0;
   if (::getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur != RLIM_INFINITY)
     stacks = stack.rlim_cur * static_cast<std::uint64_t>(std::max(threads, 1));
-  const std::uint64_t most = kilobytes_named("/proc/self/status", "VmData:") + room + stacks;
+  const std::uint64_t used = std::max(used_before, kilobytes_named("/proc/self/status", "VmData:"));
+  const std::uint64_t most = used + room + stacks;
   // Never up again: another thread may have allocated memory that it has not touched yet, which VmData and
   // the room both have.
   const rlimit lowered{std::min<rlim_t>(soft_limit(RLIMIT_DATA), most), original.rlim_max};

@@ -1,6 +1,8 @@
 #include "pipeline/prepared_trainings.h"
 
 #include <algorithm>
+#include <exception>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -15,6 +17,7 @@
 #include "pipeline/training_card.h"
 #include "predict/metrics.h"
 #include "train/choose_decision.h"
+#include "train/fit.h"
 #include "train/folds.h"
 #include "train/place_data.h"
 
@@ -136,8 +139,8 @@ void refuse_metric(const std::string& metric, TaskChoice choice) {
 }  // namespace
 
 PreparedTrainings::PreparedTrainings(const SweepDocument& sweep, const std::filesystem::path& cache,
-                                     Notes notes, const StopSignal& stop)
-    : sweep_(sweep), outputs_(notes_, stop, cache) {
+                                     std::filesystem::path decisions, Notes notes, const StopSignal& stop)
+    : sweep_(sweep), decisions_(std::move(decisions)), stop_(stop), outputs_(notes_, stop, cache) {
   // Every candidate meets the same peculiarities of the data; one is enough to tell.
   notes_ = [this, notes = std::move(notes)](Severity severity, const std::string& message) {
     if (said_.insert(message).second) notes(severity, message);
@@ -260,6 +263,47 @@ void PreparedTrainings::tell_of_folds() {
   warnings_of_folds_.clear();
 }
 
+void PreparedTrainings::settle_relative_to(PreparedTraining& training, const Table& table,
+                                           const std::string& identity, std::unique_lock<std::mutex>& lock) {
+  RelativeTo& relative_to = training.settings.preparation.relative_to;
+  if (relative_to != RelativeTo::automatic || training.spec.is_solved() || !table.windows) return;
+  if (stop_.reason() != StopReason::none) return;
+  const std::string key = fmt::format("{}\n{}\n{}\n{}\n{}", identity, family_of(training.spec).name,
+                                      config::to_yaml(training.spec.settings),
+                                      config::to_yaml(config::write(training.spec.training)),
+                                      config::to_yaml(config::write(training.settings)));
+  const auto found = relative_to_.find(key);
+  if (found != relative_to_.end()) {
+    const std::shared_future<RelativeTo> decision = found->second;
+    lock.unlock();
+    decision.wait();
+    lock.lock();
+    relative_to = decision.get();
+    return;
+  }
+  std::promise<RelativeTo> decision;
+  relative_to_.emplace(key, decision.get_future().share());
+  lock.unlock();
+  try {
+    const FitRequest request{.training = table,
+                             .spec = training.spec,
+                             .preparation = training.settings.preparation,
+                             .config = training.settings.fit,
+                             .checkpoints = decisions_ / sha256_of_text(key),
+                             .resume = true};
+    relative_to = decided_preparation(request, no_notes(), stop_).relative_to;
+    // Trainings that the time cut short have decided nothing.
+    std::error_code ignored;
+    if (stop_.reason() != StopReason::none) std::filesystem::remove_all(request.checkpoints, ignored);
+    decision.set_value(relative_to);
+  } catch (...) {
+    decision.set_exception(std::current_exception());
+    lock.lock();
+    throw;
+  }
+  lock.lock();
+}
+
 std::shared_ptr<const PreparedRows> PreparedTrainings::rows_for(const PreparedTraining& training,
                                                                 const Table& table,
                                                                 const std::string& rows_key,
@@ -277,7 +321,7 @@ void PreparedTrainings::load() {
 }
 
 PreparedTraining PreparedTrainings::prepare(const Document& candidate, std::int64_t fold) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   const Card& train = card_named(candidate, sweep_.train_card);
   const Connection& data = rows_to_train_on(train);
   PreparedTraining training;
@@ -294,6 +338,7 @@ PreparedTraining PreparedTrainings::prepare(const Document& candidate, std::int6
   if (!training.spec.is_solved())
     (is_ensemble ? refuse_contradictions : refuse_contradictions_of_one)(training.spec.training);
   const DecisionConfig decision = training.settings.fit.decision;
+  if (!training.settings.fit.stages.is_wanted()) settle_relative_to(training, table, identity, lock);
   leave_to_winner(training);
   check_tests(candidate, training, table, identity);
   const std::string key = rows_key_of(training, identity);

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -48,8 +50,9 @@ struct PreparedTraining {
 class PreparedTrainings {
  public:
   // `cache` is the folder of the cache, for rows of sources that say when they are to be read again.
-  PreparedTrainings(const SweepDocument& sweep, const std::filesystem::path& cache, Notes notes,
-                    const StopSignal& stop);
+  // `decisions` is a folder for what short trainings decide, so that a resumed sweep has the same.
+  PreparedTrainings(const SweepDocument& sweep, const std::filesystem::path& cache,
+                    std::filesystem::path decisions, Notes notes, const StopSignal& stop);
 
   // Reads the rows to train on, which all candidates share: what goes wrong there is no candidate's fault.
   void load();
@@ -63,6 +66,10 @@ class PreparedTrainings {
   std::string data_fingerprint();
 
  private:
+  // Decides `relative_to: auto` as a run of the candidate alone does: once for all folds, and with `lock`
+  // open meanwhile, so that other candidates can be prepared.
+  void settle_relative_to(PreparedTraining& training, const Table& table, const std::string& identity,
+                          std::unique_lock<std::mutex>& lock);
   std::shared_ptr<const PreparedRows> rows_for(const PreparedTraining& training, const Table& table,
                                                const std::string& rows_key, std::int64_t fold);
   PreparedRows make_rows(const PreparedTraining& training, const Table& table, std::int64_t fold);
@@ -74,6 +81,8 @@ class PreparedTrainings {
   std::uint64_t memory();
 
   const SweepDocument& sweep_;
+  std::filesystem::path decisions_;
+  const StopSignal& stop_;
   std::set<std::string> said_;
   std::map<std::string, std::set<std::int64_t>> warnings_of_folds_;
   Notes notes_;
@@ -84,7 +93,8 @@ class PreparedTrainings {
   Kept<PreparedRows> prepared_;
   std::set<std::string> checked_tests_;
   std::set<std::string> checked_classes_;
-  std::map<std::string, std::vector<std::string>> features_;  // that were chosen for tables
+  std::map<std::string, std::vector<std::string>> features_;           // that were chosen for tables
+  std::map<std::string, std::shared_future<RelativeTo>> relative_to_;  // by training and table
 };
 
 }  // namespace stoker

@@ -78,7 +78,8 @@ class Recommendation {
       stop_early();
       choose_kinds_of_members();
     } else {
-      const bool holds_out = set(settings_.model, "validation_ratio", 1.0 / folds);
+      const bool holds_out =
+          !names_validation_rows() && set(settings_.model, "validation_ratio", 1.0 / folds);
       if (holds_out) explain(fmt::format("1/{} of the training rows is held out for validation", folds));
       const bool is_watched = holds_out || validates();
       if (is_watched && !is_staged()) stop_early();
@@ -167,8 +168,16 @@ class Recommendation {
     set(settings_.model, "early_stopping_patience", std::max<std::int64_t>(epochs() / 3, 10));
   }
 
+  bool names_validation_rows() const {
+    const Value* named = settings_.model.find("validation_ids");
+    const auto* rows = named == nullptr ? nullptr : named->get_if<Value::List>();
+    return rows != nullptr && !rows->empty();
+  }
+
   bool validates() const {
-    const auto* share = settings_.model.find("validation_ratio")->get_if<double>();
+    if (names_validation_rows()) return true;
+    const Value* given = settings_.model.find("validation_ratio");
+    const auto* share = given == nullptr ? nullptr : given->get_if<double>();
     return share != nullptr && *share > 0;
   }
 
@@ -200,8 +209,8 @@ class Recommendation {
       return set(*given, "folds", folds) || integer_in(given->find("folds")) > 0;
     // Experts are many models already.
     if (is_staged()) return false;
-    if (settings_.model.find("validation_ratio") != nullptr || !has_field("hidden_layers") || changes_)
-      return false;
+    if (settings_.model.find("validation_ratio") != nullptr || names_validation_rows()) return false;
+    if (!has_field("hidden_layers") || changes_) return false;
     if (work() * folds > work_for_an_ensemble) return false;
     const std::int64_t repeats = work() * folds * 2 <= work_for_two_repeats ? 2 : 1;
     Value ensemble;

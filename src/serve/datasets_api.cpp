@@ -184,10 +184,23 @@ KeptUpload keep_cubes(Service& service, const Call& call, const std::string& sho
   return kept;
 }
 
+// `curl --data-binary @wells.csv` sends the file, `curl -F file=@wells.csv` a form with the file in it.
+void check_is_plain_upload(const Call& call) {
+  constexpr const char* wanted =
+      "the body is the file itself and its name is in the address: POST "
+      "/api/datasets/upload?name=wells.csv";
+  const auto problem = [&](const char* found) {
+    return HttpError(400, fmt::format("{}; {}", found, wanted));
+  };
+  if (lower_case(std::string(call.request.header("content-type"))).starts_with("multipart/"))
+    throw problem("the body is a form (multipart/form-data)");
+  if (call.text("name").empty()) throw problem("the parameter name is missing or empty");
+  if (call.request.body_file.empty()) throw problem("the request has no body");
+}
+
 Response upload_dataset(Service& service, Call& call) {
-  if (call.request.body_file.empty()) throw HttpError(400, "the request has no body; it takes a file");
+  check_is_plain_upload(call);
   const std::string name = call.text("name");
-  if (name.empty()) throw HttpError(400, "name is missing: that of the file, such as wells.csv");
   const std::string ending = ending_of(name);
   const std::string shown = printable(name);
   const bool is_faulty = call.truth("faulty");

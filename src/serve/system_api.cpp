@@ -31,8 +31,9 @@ Response system_facts() {
   return json_response({{"version", STOKER_VERSION},
                         {"readers",
                          {{"landlock", means.landlock},
+                          {"mount_namespace", means.private_root},
                           {"seccomp", means.filters_calls},
-                          {"reach_other_files", means.landlock == 0}}}});
+                          {"reach_other_files", !means.hides_files()}}}});
 }
 
 Response plain_text(const char* type, std::string body) {
@@ -89,6 +90,8 @@ std::vector<Route> system_routes(Service& service) {
                schema::object(
                    "Readers",
                    {{"landlock", schema::whole("Version of the kernel's interface; 0: none")},
+                    {"mount_namespace",
+                     schema::of_type("boolean", "Whether a mount namespace stands in for Landlock")},
                     {"seccomp", schema::of_type("boolean", "Whether system calls are filtered")},
                     {"reach_other_files",
                      schema::of_type("boolean",

@@ -69,7 +69,7 @@ Search::Search(const SweepDocument& sweep, fs::path checkpoints, const fs::path&
       notes_(std::move(notes)),
       warnings_(notes_),
       listener_("a candidate", warnings_),
-      prepared_(sweep, cache, notes_, stop_),
+      prepared_(sweep, cache, checkpoints_ / "decisions", notes_, stop_),
       batches_(checkpoints_, true),
       candidates_(candidates_of(sweep)),
       rungs_(rungs_for(sweep, candidates_)),
@@ -123,8 +123,9 @@ void Search::run_on_threads(const std::vector<Training>& trainings) {
   // By all trainings of the rung, not by those that are left: a resumed sweep must compute the same.
   const auto at_once = static_cast<int>(alive_.size()) * static_cast<int>(folds());
   const CpuThreadLimit limit(std::max(1, threads_ / std::max(1, at_once)));
-  work_side_by_side(static_cast<std::int64_t>(trainings.size()), threads_, stop_,
-                    [&](std::int64_t i) { run_alone(trainings[static_cast<std::size_t>(i)]); });
+  work_within_memory(static_cast<std::int64_t>(trainings.size()), threads_, stop_, [&](std::int64_t i, bool) {
+    throwing_errors([&] { run_alone(trainings[static_cast<std::size_t>(i)]); });
+  });
 }
 
 bool Search::time_is_up() {
@@ -242,7 +243,7 @@ void Search::keep_trained(Training training, const PreparedTraining& prepared, c
                           const MemberResult& trained) {
   if (trained.end == MemberEnd::failed) return keep_failure(training, Error(trained.code, trained.reason));
   training.end = trained.end;
-  training.reason = trained.reason;
+  training.reason = trained.reason;  // also of one that diverged and is judged by its best weights
   training.engine = trained.engine;
   training.epochs = static_cast<std::int64_t>(trained.progress.epochs.size());
   training.seconds = trained.progress.seconds;

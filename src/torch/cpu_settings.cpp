@@ -10,6 +10,9 @@
 #include "device/flush_to_zero.h"
 #include "model/family.h"
 
+// MKL is a part of LibTorch on x86 only.
+extern "C" __attribute__((weak)) void MKL_Set_Dynamic(int is_dynamic);
+
 namespace stoker::torch_door {
 namespace {
 
@@ -24,6 +27,12 @@ std::atomic<int> thread_limit{0};
 int most_threads_of_process() {
   static const int of_openmp = at::get_num_threads();
   return std::max(1, std::min(of_openmp, cpu_cores()));
+}
+
+// at::set_num_threads() also forbids MKL to use fewer threads for small products, of which a step has many.
+void set_threads(int threads) {
+  at::set_num_threads(threads);
+  if (MKL_Set_Dynamic != nullptr) MKL_Set_Dynamic(1);
 }
 
 // The way of the calling thread and of its team. LibTorch's loops are OpenMP's: as many pieces as threads go
@@ -49,7 +58,7 @@ void limit_threads(int most) {
 
 void begin_on_one_thread() {
   most_threads_of_process();
-  at::set_num_threads(1);
+  set_threads(1);
 }
 
 int threads_in_use() {
@@ -67,7 +76,7 @@ void settle_cpu(std::int64_t multiply_adds, int most_threads) {
   if (thread_limit > 0) limit = std::min<int>(limit, thread_limit);
   if (most_threads > 0) limit = std::min(limit, most_threads);
   const int threads = static_cast<int>(std::clamp<std::int64_t>(multiply_adds / work_per_thread, 1, limit));
-  if (at::get_num_threads() != threads) at::set_num_threads(threads);
+  if (at::get_num_threads() != threads) set_threads(threads);
 
   // oneDNN on ARM prepares every product anew. addmm of 32 x 13 x 128 on a Neoverse-N1: 650 µs with it, 13 µs
   // with BLAS; no shape up to 4,096 rows was faster with it.

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include <dlfcn.h>
+#include <sched.h>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -42,6 +43,16 @@ void fail_for_want_of_memory(const std::string& needed_by, const char* reason) {
       needed_by, human_bytes(free_host_memory())));
 }
 
+// With OMP_PROC_BIND, OpenMP binds the thread that loads it to one core. This thread, and every thread that it
+// starts later, would then count that core as the only one of the process.
+void* loaded_on_all_cores(const std::filesystem::path& path) {
+  cpu_set_t before;
+  const bool is_known = sched_getaffinity(0, sizeof before, &before) == 0;
+  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (is_known) sched_setaffinity(0, sizeof before, &before);
+  return handle;
+}
+
 const Library& open_library(const std::string& needed_by) {
   const std::filesystem::path path = library_path();
   if (!std::filesystem::exists(path))
@@ -49,7 +60,7 @@ const Library& open_library(const std::string& needed_by) {
         needed_by, fmt::format("but {} is missing: install the torch wheel with tools/setup and build the "
                                "target stoker_torch",
                                path.string()));
-  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* handle = loaded_on_all_cores(path);
   if (handle == nullptr) {
     const char* reason = dlerror();
     fail_for_want_of_memory(needed_by, reason);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include "data/time_order.h"
 #include "data/windows.h"
 #include "predict/evaluate.h"
+#include "train/diverged.h"
 #include "train/fit_network.h"
 
 namespace stoker {
@@ -69,6 +71,7 @@ class RelativeTrial {
     latest_ = take_rows(request.training, std::move(parts.second));
   }
 
+  // Infinite if the training diverges.
   double error_of(RelativeTo relative_to) const {
     FitRequest trial{.training = earlier_,
                      .spec = request_.spec,
@@ -79,6 +82,10 @@ class RelativeTrial {
                      .threads = request_.threads,
                      .heeds_figures = false};
     trial.preparation.relative_to = relative_to;
+    // A member of an ensemble is validated on the rows of its fold.
+    const EnsembleConfig& ensemble = request_.config.ensemble;
+    if (ensemble.is_wanted() && !trial.spec.training.sets_rows_aside())
+      trial.spec.training.validation_ratio = 1.0 / static_cast<double>(ensemble.folds);
     trial.config.ensemble = {};
     trial.config.walk_forward = {};
     trial.config.decision = {};
@@ -87,10 +94,14 @@ class RelativeTrial {
     std::int64_t& epochs = trial.spec.training.epochs;
     epochs = std::min(epochs, std::max(fewest_epochs_to_try, epochs / 4));
     trial.spec.training.warmup_epochs = std::min(trial.spec.training.warmup_epochs, epochs / 4);
-    NobodyListens silent;
-    const FitResult result = fit_one_(trial, silent, stop_);
-    const Metric& metric = *find_metric("rmse");
-    return evaluate(result.model, latest_, no_notes(), {&metric, 1}).metric(metric.name).value();
+    try {
+      NobodyListens silent;
+      const FitResult result = fit_one_(trial, silent, stop_);
+      const Metric& metric = *find_metric("rmse");
+      return evaluate(result.model, latest_, no_notes(), {&metric, 1}).metric(metric.name).value();
+    } catch (const Diverged&) {
+      return std::numeric_limits<double>::infinity();
+    }
   }
 
  private:
@@ -118,6 +129,7 @@ PreparationConfig decide_relative_to(const FitRequest& request, const FitOne& fi
   const RelativeTrial trial(request, fit_one, stop);
   const double relative = trial.error_of(RelativeTo::last);
   const double plain = trial.error_of(RelativeTo::none);
+  if (std::isinf(relative) && std::isinf(plain)) return decided;  // so will the training, which says why
   decided.relative_to = relative < plain ? RelativeTo::last : RelativeTo::none;
   save_decision(request, decided.relative_to);
   notes(Severity::info,

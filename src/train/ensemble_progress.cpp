@@ -17,8 +17,10 @@ void EnsembleProgress::OfMember::advanced(std::int64_t step, std::int64_t total_
 }
 
 void EnsembleProgress::OfMember::note(Severity severity, const std::string& message) {
+  const auto number = static_cast<std::size_t>(this - whole_.members_.data());
+  const bool is_named = severity == Severity::warning && whole_.name_of_member;
   const std::lock_guard lock(whole_.mutex_);
-  whole_.listener_.note(severity, message);
+  whole_.listener_.note(severity, is_named ? whole_.name_of_member(number) + ": " + message : message);
 }
 
 void EnsembleProgress::member_ended(std::size_t member) {

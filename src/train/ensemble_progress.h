@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "train/progress.h"
@@ -13,6 +15,9 @@ namespace stoker {
 class EnsembleProgress {
  public:
   EnsembleProgress(std::size_t members, TrainingListener& listener);
+  // What the warnings of a member begin with, such as "member 3 of 8"; without it, they are passed on as they
+  // are.
+  std::function<std::string(std::size_t)> name_of_member;
 
   TrainingListener& of_member(std::size_t member) { return members_.at(member); }
   void member_ended(std::size_t member);

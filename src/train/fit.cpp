@@ -41,6 +41,10 @@ FitResult fit_one(const FitRequest& given, TrainingListener& listener, const Sto
 
 }  // namespace
 
+PreparationConfig decided_preparation(const FitRequest& request, const Notes& notes, const StopSignal& stop) {
+  return decide_relative_to(request, fit_one, notes, stop);
+}
+
 Table trainable_rows(const Table& rows, const ModelSpec& spec, const PreparationConfig& preparation,
                      const Notes& notes) {
   if (spec.is_solved() || rows.rows() == 0) return rows;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/notes.h"
 #include "base/stop.h"
 #include "train/fit_request.h"
 
@@ -11,6 +12,10 @@ namespace stoker {
 // them: a set without any member says nothing.
 Table trainable_rows(const Table& rows, const ModelSpec& spec, const PreparationConfig& preparation,
                      const Notes& notes);
+
+// The preparation that fit() would take for a model of this request that is neither solved nor walks forward:
+// `relative_to: auto` is decided.
+PreparationConfig decided_preparation(const FitRequest& request, const Notes& notes, const StopSignal& stop);
 
 FitResult fit(const FitRequest& request, TrainingListener& listener, const StopSignal& stop);
 

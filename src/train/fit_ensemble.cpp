@@ -1,6 +1,7 @@
 #include "train/fit_ensemble.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <optional>
 #include <utility>
@@ -88,6 +89,7 @@ class EnsembleTraining {
         batches_(request.batches == nullptr ? own_batches_ : *request.batches),
         trained_(common_.rows.size()),
         progress_(common_.rows.size(), listener) {
+    progress_.name_of_member = [this](std::size_t number) { return name_of_member(number); };
     stop_.heed(stop);
     if (request.config.time_limit > 0)
       stop_.stop_after(request.config.time_limit - time_spent_.of_earlier_sittings());
@@ -123,13 +125,41 @@ class EnsembleTraining {
   void train_on_cores() {
     const CpuThreadLimit limit(1);
     const int threads = request_.threads > 0 ? request_.threads : std::max(1, cpu_cores());
-    work_side_by_side(static_cast<std::int64_t>(trained_.size()), threads, stop_, [&](std::int64_t i) {
-      const auto number = static_cast<std::size_t>(i);
-      if (!is_to_begin(number)) return;
+    fail_allocations_beyond_control_groups(threads);
+    work_within_memory(static_cast<std::int64_t>(trained_.size()), threads, stop_,
+                       [&](std::int64_t i, bool is_alone) {
+                         const auto number = static_cast<std::size_t>(i);
+                         if (!is_to_begin(number)) return;
+                         try {
+                           train_on_core(number, is_alone);
+                         } catch (const OutOfMemory& error) {
+                           report_lack_of_memory(number, is_alone, error);
+                         }
+                       });
+  }
+
+  void train_on_core(std::size_t number, bool is_alone) {
+    throwing_errors([&] {
       if (request_.spec.is_solved()) return solve(number);
-      const Prepared prepared = prepare_member(number);
+      Prepared prepared = prepare_member(number);
+      // Smaller parts of a batch are slower than fewer members at once.
+      prepared.member.plan.splits_batches = is_alone;
       keep(prepared, train_member(prepared.member, request_.config.engine, stop_));
     });
+  }
+
+  [[noreturn]] void report_lack_of_memory(std::size_t number, bool is_alone, const OutOfMemory& error) {
+    if (is_alone)
+      throw OutOfMemory(
+          fmt::format("{}, trained alone: {}; use fewer rows, a smaller model or a smaller batch_size, or "
+                      "give the process "
+                      "more memory",
+                      name_of_member(number), error.what()));
+    if (!has_reported_lack_of_memory_.exchange(true))
+      notes_(Severity::info,
+             "memory does not suffice for so many members of the ensemble at once: fewer are trained at a "
+             "time, with the same results");
+    throw OutOfMemory(error);
   }
 
   void train_on_gpu() {
@@ -148,6 +178,10 @@ class EnsembleTraining {
           [&](std::size_t i, MemberResult result) { keep(group[i], std::move(result)); },
           [this] { return stop_.reason() == StopReason::none; });
     }
+  }
+
+  std::string name_of_member(std::size_t number) const {
+    return fmt::format("member {} of {}", number + 1, trained_.size());
   }
 
   // The first is trained whatever the time: no member is no model. What an earlier sitting has trained counts
@@ -259,8 +293,10 @@ class EnsembleTraining {
 
   void keep(const Prepared& prepared, MemberResult result) {
     if (result.end == MemberEnd::failed || result.end == MemberEnd::diverged)
-      throw Error(result.code,
-                  fmt::format("member {} of {}: {}", prepared.number + 1, trained_.size(), result.reason));
+      throw Error(result.code, fmt::format("{}: {}", name_of_member(prepared.number), result.reason));
+    if (!result.reason.empty()) progress_.of_member(prepared.number).note(Severity::warning, result.reason);
+    for (std::string& said : result.progress.adjustments.said)
+      if (said == result.reason) said = fmt::format("{}: {}", name_of_member(prepared.number), said);
     TrainedMember trained;
     trained.model = prepared.model;
     trained.model.parameters = std::move(result.parameters);
@@ -406,6 +442,7 @@ class EnsembleTraining {
   std::vector<std::optional<TrainedMember>> trained_;
   EnsembleProgress progress_;
   LastCheckpoints own_last_;
+  std::atomic<bool> has_reported_lack_of_memory_ = false;
 };
 
 void say_validation_ratio_is_not_used(const TrainingSettings& training, const Notes& notes) {

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "model/restructuring.h"
 #include "predict/rows_to_measure.h"
+#include "train/diverged.h"
 #include "train/fit_network.h"
 #include "train/stages.h"
 #include "train/train_network.h"
@@ -49,7 +50,11 @@ class StageListener : public TrainingListener {
     listener_.advanced(stage_ * total_steps + step, stages_ * total_steps, steps_per_second);
   }
   void gpu_seen(const GpuReading& reading) override { listener_.gpu_seen(reading); }
-  void note(Severity severity, const std::string& message) override { listener_.note(severity, message); }
+  void note(Severity severity, const std::string& message) override {
+    const std::string whose =
+        severity == Severity::warning ? fmt::format("stage {} of {}: ", stage_ + 1, stages_) : "";
+    listener_.note(severity, whose + message);
+  }
 
  private:
   TrainingListener& listener_;
@@ -79,7 +84,7 @@ class StagedFit {
         break;
       }
       add(run_stage(whole), whole);
-      if (whole.end != TrainingEnd::finished) break;
+      if (whole.end == TrainingEnd::time_limit) break;
     }
     if (whole.end == TrainingEnd::time_limit)
       notes_(Severity::warning, fmt::format("the time limit was reached in stage {} of {}",
@@ -141,13 +146,14 @@ class StagedFit {
     request.resume = request.resume && (stage_ == 0 || has_begun());
     StageListener listener(listener_, stage_, stages_.size(), request_.spec.training.epochs);
     const NamedArrays before = parameters_;
-    TrainedNetwork trained = train_network({.request = request,
-                                            .wanted = std::move(wanted),
-                                            .checkpoints = folder_of_stage(),
-                                            .last_checkpoints = &last_checkpoints_,
-                                            .keeps_best = false,
-                                            .structure = std::move(structure)},
-                                           listener, notes_, stop_);
+    TrainedNetwork trained = train_stage({.request = request,
+                                          .wanted = std::move(wanted),
+                                          .checkpoints = folder_of_stage(),
+                                          .last_checkpoints = &last_checkpoints_,
+                                          .keeps_best = false,
+                                          .structure = std::move(structure),
+                                          .on_divergence = on_divergence()},
+                                         listener);
     parameters_ = trained.outcome.parameters;
     if (family_ != nullptr) {
       memory_ = trained.outcome.progress.structure.json();
@@ -159,6 +165,24 @@ class StagedFit {
     FitResult result = result_of(std::move(trained), data_->preparation);
     result.stages.push_back(outcome_of_stage(rows, std::ssize(result.epochs)));
     return result;
+  }
+
+  // The weights of an earlier epoch do not fit what a family remembers of the structure since then.
+  OnDivergence on_divergence() const {
+    return family_ == nullptr ? OnDivergence::end_with_best : OnDivergence::fail;
+  }
+
+  std::string name_of_stage() const { return fmt::format("stage {} of {}", stage_ + 1, stages_.size()); }
+
+  TrainedNetwork train_stage(NetworkToTrain work, StageListener& listener) const {
+    try {
+      TrainedNetwork trained = train_network(std::move(work), listener, notes_, stop_);
+      for (std::string& said : trained.outcome.progress.adjustments.said)
+        if (said == trained.outcome.divergence) said = fmt::format("{}: {}", name_of_stage(), said);
+      return trained;
+    } catch (const Diverged& error) {
+      throw Error(error.code(), fmt::format("{}: {}", name_of_stage(), error.what()));
+    }
   }
 
   StageMoment moment_of(std::int64_t steps, const StageRows& rows, const Dataset& shown) const {
@@ -224,6 +248,8 @@ class StagedFit {
       each.record.is_best = false;
     }
     stage.best_epoch = -1;
+    // One stage that diverged is enough: the training as a whole was not taken to its end.
+    if (stage.end == TrainingEnd::finished && stage_ > 0) stage.end = whole.end;
     if (stage_ == 0) {
       whole = std::move(stage);
       return;

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "base/elapsed.h"
 #include "base/error.h"
@@ -130,6 +133,27 @@ TrainingOutcome outcome_of(const Engine& engine, const TrainingPlan& plan, const
   else if (!finished(plan, progress))
     outcome.end = TrainingEnd::time_limit;
   return outcome;
+}
+
+std::optional<TrainingOutcome> best_before_divergence(const Engine& engine, const TrainingPlan& plan,
+                                                      Progress progress, const Diverged& error) {
+  std::int64_t best = 0;
+  for (const EpochReport& epoch : progress.epochs)
+    if (epoch.record.is_best) best = epoch.record.epoch + 1;
+  if (best == 0) return std::nullopt;
+  NamedArrays parameters = engine.best_parameters();
+  if (!all_finite(parameters)) return std::nullopt;
+  const std::int64_t judged = (progress.epochs.back().record.epoch + 1) * plan.steps_per_epoch;
+  progress.next_step = std::max(progress.next_step, judged);
+  progress.stopped_early = true;
+  std::string warning = fmt::format(
+      "{}; the training ends here and uses the weights of epoch {}, the best by "
+      "validation",
+      error.what(), best);
+  progress.adjustments.said.push_back(warning);
+  return TrainingOutcome{std::move(progress),   TrainingEnd::stopped_early,
+                         std::move(parameters), engine.precision(),
+                         engine.memory(),       std::move(warning)};
 }
 
 Chunk next_chunk(const TrainingPlan& plan, const Progress& progress, std::int64_t most_steps) {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
 #include "base/stop.h"
 #include "engine/engine.h"
@@ -19,6 +21,8 @@ struct TrainingOutcome {
   NamedArrays parameters;                 // the best by validation loss, or the last
   Precision precision = Precision::fp32;  // of the engine, at the end
   MemoryUse memory;
+  // Of a training that diverged and ended with its best weights: the warning, which is an adjustment too.
+  std::string divergence = {};
 };
 
 // Runs chunks from `progress` to the end of the plan. The engine stands where `progress` says. The outcome
@@ -40,5 +44,9 @@ void record(const TrainingPlan& plan, const Chunk& chunk, const ChunkResult& res
             Progress& progress, TrainingListener& listener);
 // The outcome of a training that stands at `progress`. Throws Diverged.
 TrainingOutcome outcome_of(const Engine& engine, const TrainingPlan& plan, const Progress& progress);
+// The outcome of a training whose numbers are no longer finite after the epochs of `progress`: the weights of
+// the best of them by validation. None if no epoch was judged, or the best weights are not finite either.
+std::optional<TrainingOutcome> best_before_divergence(const Engine& engine, const TrainingPlan& plan,
+                                                      Progress progress, const Diverged& error);
 
 }  // namespace stoker

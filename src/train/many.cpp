@@ -69,6 +69,7 @@ MemberResult result_of(std::string_view engine, TrainingOutcome outcome) {
   result.engine = engine;
   result.precision = outcome.precision;
   result.memory = outcome.memory;
+  result.reason = std::move(outcome.divergence);
   return result;
 }
 
@@ -177,10 +178,18 @@ class Group {
       listener.advanced(progress_[i].next_step, members_[i]->plan.total_steps(), pace_.steps_per_second());
     } catch (const Diverged& error) {
       rests_[i] = true;
-      ended_.emplace_back(i, ended_badly(MemberEnd::diverged, error.what(), progress_[i]));
+      ended_.emplace_back(i, result_of_diverged(i, error));
       return;
     }
     if (finished(members_[i]->plan, progress_[i])) end(i);
+  }
+
+  MemberResult result_of_diverged(std::size_t i, const Diverged& error) {
+    const Member& member = *members_[i];
+    if (member.plan.keeps_best)
+      if (auto outcome = best_before_divergence(engine(i), member.plan, progress_[i], error))
+        return result_of(maker_.name, std::move(*outcome));
+    return ended_badly(MemberEnd::diverged, error.what(), progress_[i]);
   }
 
   void end(std::size_t i) {
@@ -368,9 +377,11 @@ MemberResult train_member(const Member& member, EngineChoice choice, const StopS
     Checkpoints checkpoints(member.checkpoints, member.identity, no_notes(), member.plan.keep);
     std::optional<Checkpoint> checkpoint = checkpoints.newest();
     if (checkpoint && checkpoint->engine != maker.name) checkpoint.reset();
-    return result_of(maker.name,
-                     train_in_phases(member.request, making(maker, member.stopping), member.plan,
-                                     std::move(checkpoint), checkpoints, listener_of(member), stop));
+    return result_of(
+        maker.name,
+        train_in_phases(member.request, making(maker, member.stopping), member.plan, std::move(checkpoint),
+                        checkpoints, listener_of(member), stop,
+                        member.plan.keeps_best ? OnDivergence::end_with_best : OnDivergence::fail));
   });
 }
 

@@ -40,11 +40,12 @@ inline constexpr std::array<std::string_view, 4> stoker::config::names<stoker::M
 
 namespace stoker {
 
-// What became of one. finished: at the end of its plan, at its pause, or stopped early. failed: by its own
+// What became of one. finished: at the end of its plan, at its pause, or stopped early, also because it
+// diverged after validation had judged an epoch. diverged: no epoch was judged before. failed: by its own
 // fault; that of the machine is thrown.
 struct MemberResult {
   MemberEnd end = MemberEnd::finished;
-  std::string reason;                    // of diverged and failed
+  std::string reason;                    // of diverged and failed, and of one that uses its best weights
   ExitCode code = ExitCode::run_failed;  // of failed: whether the request was wrong
   Progress progress;
   NamedArrays parameters;

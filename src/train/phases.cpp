@@ -137,8 +137,7 @@ class PhasedTraining {
         return outcome;
       } catch (const Diverged& error) {
         if (!last_good.is_kept() || !goes_on_in_fp32(last_good, listener)) {
-          if (auto outcome = best_before_divergence(finished.progress(), error, listener))
-            return std::move(*outcome);
+          if (auto outcome = best_of_finished(finished.progress(), error)) return std::move(*outcome);
           throw;
         }
       } catch (const OutOfMemory&) {
@@ -170,27 +169,14 @@ class PhasedTraining {
     return true;
   }
 
-  // The weights that validation chose before the numbers broke, after the epochs of `finished`; none if no
-  // epoch was judged.
-  std::optional<TrainingOutcome> best_before_divergence(const Progress& finished, const Diverged& error,
-                                                        TrainingListener& listener) {
+  std::optional<TrainingOutcome> best_of_finished(const Progress& finished, const Diverged& error) const {
     if (on_divergence_ == OnDivergence::fail || !is_last_of_gradients()) return std::nullopt;
-    std::int64_t best = 0;
-    for (const EpochReport& epoch : finished.epochs)
-      if (epoch.record.is_best) best = epoch.record.epoch + 1;
-    if (best == 0) return std::nullopt;
-    NamedArrays parameters = engine_->best_parameters();
-    if (!all_finite(parameters)) return std::nullopt;
-    progress_ = finished;
-    say(fmt::format("{}; the run ends here and uses the weights of epoch {}, the best by validation",
-                    error.what(), best),
-        listener);
-    return TrainingOutcome{progress_, TrainingEnd::stopped_early, std::move(parameters), engine_->precision(),
-                           engine_->memory()};
+    return best_before_divergence(*engine_, plan_, finished, error);
   }
 
   // Half as many rows at a time, down to one; then what lies between the layers is not kept any more.
   bool goes_on_in_smaller_parts() {
+    if (!plan_.splits_batches) return false;
     const EngineRequest request = adjusted_request();
     Adjustments& made = progress_.adjustments;
     if (request.part_rows() > 1) {

@@ -15,7 +15,8 @@ namespace stoker {
 EngineRequest most_demanding_phase(EngineRequest request);
 
 // What a training comes to whose numbers are no longer finite, in fp32 too: it fails, or it ends with the
-// weights of the best epoch before, if validation judged one.
+// weights of the best epoch before, if validation judged one; TrainingOutcome::divergence is the warning to
+// give then.
 enum class OnDivergence { fail, end_with_best };
 
 // Trains a network through all phases of its family, from the beginning or from a checkpoint. Weights are

@@ -21,6 +21,7 @@ struct TrainingPlan {
   std::int64_t pause_after_epochs = 0;  // the training is left there, to go on later; 0: no pause
   bool checkpoint_at_end = true;
   std::int64_t chosen_batch = 0;                // rows of a batch whose size was tried out; 0: it was given
+  bool splits_batches = true;                   // if memory runs out; else that is thrown
   bool keeps_best = true;                       // by validation loss; else the last weights count
   LastCheckpoints* last_checkpoints = nullptr;  // writes the one at the end; null: the training waits for it
   // What a family whose structure changes knows before the first step (Progress::structure, as text); empty:

@@ -1,8 +1,10 @@
 #include "train/side_by_side.h"
 
 #include <algorithm>
+#include <deque>
 #include <exception>
 #include <mutex>
+#include <optional>
 
 #include "base/error.h"
 #include "device/device.h"
@@ -51,6 +53,64 @@ void work_side_by_side(std::int64_t count, int threads, StopSignal& stop,
     }
   });
   if (first_error) std::rethrow_exception(first_error);
+}
+
+namespace {
+
+// Items that are to be done, and the threads that do them.
+class ItemsWithinMemory {
+ public:
+  ItemsWithinMemory(std::int64_t count, int threads) : count_(count), threads_(threads) {}
+
+  struct Turn {
+    std::int64_t item = 0;
+    bool is_alone = false;
+  };
+  std::optional<Turn> next() {
+    const std::lock_guard lock(mutex_);
+    if (!put_off_.empty()) {
+      const std::int64_t item = put_off_.front();
+      put_off_.pop_front();
+      return Turn{item, threads_ == 1};
+    }
+    if (next_ < count_) return Turn{next_++, threads_ == 1};
+    --threads_;
+    return std::nullopt;
+  }
+
+  // Whether the calling thread is to go on; thrown on if the item was alone.
+  bool put_off(const Turn& turn) {
+    const std::lock_guard lock(mutex_);
+    if (turn.is_alone) throw;
+    put_off_.push_back(turn.item);
+    if (threads_ == 1) return true;
+    --threads_;
+    return false;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::int64_t count_;
+  std::int64_t next_ = 0;
+  std::deque<std::int64_t> put_off_;
+  int threads_;  // that take items
+};
+
+}  // namespace
+
+void work_within_memory(std::int64_t count, int threads, StopSignal& stop,
+                        const std::function<void(std::int64_t, bool)>& work) {
+  const auto workers = static_cast<int>(std::clamp<std::int64_t>(count, 1, std::max(threads, 1)));
+  ItemsWithinMemory items(count, workers);
+  work_side_by_side(workers, workers, stop, [&](std::int64_t) {
+    while (const auto turn = items.next()) {
+      try {
+        work(turn->item, turn->is_alone);
+      } catch (const OutOfMemory&) {
+        if (!items.put_off(*turn)) return;
+      }
+    }
+  });
 }
 
 void train_side_by_side(std::span<const Member> members, EngineChoice choice, const StopSignal& stop,

@@ -24,6 +24,12 @@ class CpuThreadLimit {
 void work_side_by_side(std::int64_t count, int threads, StopSignal& stop,
                        const std::function<void(std::int64_t)>& work);
 
+// The same for work that may need more memory than so many threads can have at once. An item that throws
+// OutOfMemory while others are under way is done again later, from its beginning, and one thread fewer goes
+// on. `is_alone` is true once one thread is left; then OutOfMemory is thrown.
+void work_within_memory(std::int64_t count, int threads, StopSignal& stop,
+                        const std::function<void(std::int64_t item, bool is_alone)>& work);
+
 // All of one group_key(): together on one device where its engine can, else one after the other for as long
 // as `goes_on` says so; the first is always trained. Throws what train_member() throws.
 void train_side_by_side(std::span<const Member> members, EngineChoice choice, const StopSignal& stop,

@@ -106,9 +106,9 @@ TrainedNetwork train_network(NetworkToTrain work, TrainingListener& listener, co
     settle_batch(checkpoint, making(maker, std::nullopt), notes, plan, wanted);
   WatchedTraining watched(wanted.device, listener);
   const MakeEngine make = measuring_epochs(making(maker, std::move(work.stopping)), wanted, notes);
-  const bool keeps_best = work.keeps_best && !request.config.stages.is_wanted();
   trained.outcome = train_in_phases(wanted, make, plan, std::move(checkpoint), checkpoints, watched, stop,
-                                    keeps_best ? OnDivergence::end_with_best : OnDivergence::fail);
+                                    work.on_divergence);
+  if (!trained.outcome.divergence.empty()) listener.note(Severity::warning, trained.outcome.divergence);
   const Progress& progress = trained.outcome.progress;
   const TimeShares shares = time_shares(progress.computing_share(), progress.waiting_share());
   if (waited_for_data(shares)) notes(Severity::warning, verdict_on(shares, wanted.device.is_cuda()));

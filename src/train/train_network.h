@@ -13,6 +13,7 @@
 #include "train/last_checkpoints.h"
 #include "train/loop.h"
 #include "train/metric_stopping.h"
+#include "train/phases.h"
 #include "train/row_copies.h"
 
 namespace stoker {
@@ -28,6 +29,7 @@ struct NetworkToTrain {
   bool keeps_best = true;                       // by the validation loss; else the last weights count
   std::string structure = {};                   // as TrainingPlan::structure
   RowCopies ahead = {};                         // of rows that something was learnt from on a GPU
+  OnDivergence on_divergence = OnDivergence::end_with_best;
 };
 
 struct TrainedNetwork {

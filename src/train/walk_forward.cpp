@@ -162,8 +162,8 @@ class WalkForward {
   // From the training of this number on, each with one core of the CPU.
   void train_side_by_side(std::int64_t first, int threads) {
     const CpuThreadLimit limit(1);
-    work_side_by_side(static_cast<std::int64_t>(rows_.folds.size()) + 1 - first, threads, stop_,
-                      [&](std::int64_t i) { train(first + i); });
+    work_within_memory(static_cast<std::int64_t>(rows_.folds.size()) + 1 - first, threads, stop_,
+                       [&](std::int64_t i, bool) { throwing_errors([&] { train(first + i); }); });
   }
 
   // 0 is the model that is kept, which is trained whatever the time; the newest folds follow.
@@ -202,6 +202,8 @@ class WalkForward {
     FitResult result;
     try {
       result = fit_rows(rows.first, fmt::format("fold-{:04}", fold + 1), listener);
+    } catch (const OutOfMemory& error) {
+      throw OutOfMemory(fmt::format("{}: {}", name, error.what()));
     } catch (const Error& error) {
       if (error.code() == ExitCode::interrupted) throw;
       throw Error(error.code(), fmt::format("{}: {}", name, error.what()), error.cause());

@@ -128,6 +128,20 @@ TEST(Prediction, CountsWhatTheCacheSavedAgain) {
   EXPECT_NEAR(way_with(predictions_of(found), "eager", "host").seconds, 4 + 0.75, 1e-12);
 }
 
+// Half a second of the load and a quarter of the rest went to other programs; what the steps waited is in
+// their pace.
+TEST(Prediction, LeavesOutWhatTheRunWaitedForCores) {
+  Measurements found = measured_on_cpu();
+  const double quiet = predictions_of(found).ways.front().seconds;
+  TriedRun& run = found.runs.front();
+  run.run.ended += 0.75;
+  run.run.cards[0].seconds += 0.5;
+  run.run.cards[0].waited = 0.5;
+  run.run.waited = 0.85;
+  run.run.trainings[0].loop_waited = 0.1;
+  EXPECT_NEAR(predictions_of(found).ways.front().seconds, quiet, 1e-9);
+}
+
 TEST(Prediction, TakesAFinishedTrainingAsItWas) {
   Measurements found = measured_on_cpu();
   found.runs[0].run.trainings[0].was_cut = false;

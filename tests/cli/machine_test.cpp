@@ -193,5 +193,33 @@ TEST(Machine, WithALimitedControlGroupTrainsInSmallerPartsInsteadOfBeingKilled) 
   }
 }
 
+// One member takes most of the group's memory.
+TEST(Machine, WithALimitedControlGroupTrainsFewerMembersAtOnce) {
+  if (is_sanitized) GTEST_SKIP() << "not under a sanitizer";
+  const LimitedGroup group(std::uint64_t{600} << 20U);
+  if (!group.is_there()) GTEST_SKIP() << "no group can be made here";
+  const Workplace place;
+  const std::string train =
+      "train sample:friedman --target y --sample-rows 120000 --hidden-layers 64,64,64,64 --batch-size 60000 "
+      "--epochs 1 --device cpu --engine eager --ensemble-folds 16 --no-cache";
+  const Finished trained = limited(place, group.entry() + "; export STOKER_THREADS=16", train);
+  EXPECT_EQ(trained.code, 0) << trained.errors;
+  EXPECT_THAT(trained.errors, HasSubstr("fewer are trained at a time"));
+}
+
+TEST(Machine, WithALimitedControlGroupNamesTheMemberThatDoesNotFitAlone) {
+  if (is_sanitized) GTEST_SKIP() << "not under a sanitizer";
+  const LimitedGroup group(std::uint64_t{200} << 20U);
+  if (!group.is_there()) GTEST_SKIP() << "no group can be made here";
+  const Workplace place;
+  const Finished trained =
+      limited(place, group.entry(),
+              "train sample:friedman --target y --sample-rows 2000 --hidden-layers 8000,8000 --epochs 1 "
+              "--device cpu --ensemble-folds 2 --no-cache");
+  EXPECT_EQ(trained.code, 1) << trained.errors;
+  EXPECT_THAT(trained.errors, HasSubstr("of 2, trained alone: "));
+  EXPECT_THAT(trained.errors, HasSubstr("out of memory"));
+}
+
 }  // namespace
 }  // namespace stoker::test

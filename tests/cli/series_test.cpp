@@ -49,6 +49,7 @@ TEST(TrainOnASeries, MakesTheDocumentOfItsWindows) {
   EXPECT_GT(evaluation.at("metrics").at("r2").get<double>(), 0.99);
   EXPECT_EQ(evaluation.at("baseline").at("predicts"), "the last value");
   const std::string document = newest_document(place);
+  EXPECT_THAT(document, HasSubstr("version: 2\n"));  // with the defaults of this version
   for (const char* part :
        {"type: windows", "length: 12", "horizon: 3", "time_column: time", "group_column: town",
         "layout: columns", "carry_forward: true", "dataset: windows.dataset"})
@@ -77,6 +78,16 @@ std::string rising_days(int days) {
   for (int day = 0; day < days; ++day)
     csv += fmt::format("{},{:.4f}\n", day, 3.0 * day + 4 * std::sin(two_pi * day / 7));
   return csv;
+}
+
+TEST(TrainOnASeries, DefaultEnsembleDecidesRelativeTo) {
+  const Workplace place;
+  place.write("days.csv", rising_days(120));
+  const Finished trained = place.stoker({"train", "days.csv", "--target", "level", "--windows", "7",
+                                         "--time-column", "day", "--epochs", "4", "--device", "cpu"});
+  ASSERT_EQ(trained.code, 0) << trained.errors;
+  EXPECT_THAT(trained.errors, HasSubstr("ensemble_folds"));
+  EXPECT_THAT(trained.errors, HasSubstr("was chosen for 'level'"));
 }
 
 TEST(AMovingLevel, IsToldFromTheLastValueWhereThatIsNearer) {

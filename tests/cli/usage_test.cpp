@@ -104,6 +104,14 @@ TEST(Usage, TrainPrintsWhatItChoseByTheData) {
   EXPECT_THAT(trained.errors, HasSubstr("why: "));
 }
 
+TEST(Usage, TrainChoosesNothingForAFaultyTable) {
+  const Workplace place;
+  place.write("houses.csv", small_table(200));
+  const Finished refused = place.stoker({"train", "houses.csv", "--target", "nope"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.errors, testing::Not(HasSubstr("chosen for")));
+}
+
 TEST(Usage, VersionIsOneLine) {
   const Workplace place;
   const Finished finished = place.stoker({"--version"});

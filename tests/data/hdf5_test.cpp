@@ -1,13 +1,19 @@
 // Files are written by libhdf5 itself, by functions that the reader does not use.
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <optional>
 
 #include <arrow/table.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/cpu_limit.h"
 #include "base/shared_library.h"
 #include "data/fixtures.h"
 #include "data/hdf5_library.h"
+#include "data/hdf5_object.h"
 
 namespace stoker {
 namespace {
@@ -169,6 +175,33 @@ TEST_F(Hdf5, RefusesWhatMakesNoTable) {
   EXPECT_THAT(refusal_of({"/"}), HasSubstr("not the path of a dataset"));
   std::filesystem::resize_file(file(), 100);
   EXPECT_THAT(refusal_of({"two"}), HasSubstr("is damaged"));
+}
+
+// The first object in the heap of texts has the size 0 then, so libhdf5 1.10 looks for its end for ever.
+void make_endless(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  constexpr std::size_t size_of_heap_header = 16;
+  constexpr std::size_t size_of_object_header = 16;
+  bytes.replace(bytes.find("GCOL") + size_of_heap_header, size_of_object_header, size_of_object_header, '\0');
+  std::ofstream(file, std::ios::binary) << bytes;
+}
+
+TEST_F(Hdf5, EndlessFileEndsTheProgramWithItsName) {
+  {
+    const Hdf5Writer writer(file());
+    const std::vector<const char*> texts{"first", "second"};
+    writer.add("words", {2}, writer.text(static_cast<std::size_t>(-1)), texts.data());
+  }
+  make_endless(file());
+  const auto read_as_the_program_does = [&] {
+    ::setenv(hdf5::cpu_seconds_variable, "0.1", 1);
+    explain_cpu_limits();
+    // A later libhdf5 may find the damage.
+    std::fputs(refusal_of().c_str(), stderr);
+    std::_Exit(2);
+  };
+  EXPECT_EXIT(read_as_the_program_does(), ::testing::ExitedWithCode(2), "rows.h5.*damaged");
 }
 
 // A file that anybody may write must not show what its reader may read.

@@ -93,6 +93,10 @@ TEST(Recommended, WhatIsGivenIsKeptAndOthersFollow) {
   const Settings validated = recommended(houses, "{validation_ratio: 0.3}");
   EXPECT_FALSE(validated.train.contains("ensemble"));
   EXPECT_EQ(validated.model.at("validation_ratio"), 0.3);
+  const Settings named = recommended(houses, "{validation_ids: [1, 2]}");
+  EXPECT_FALSE(named.train.contains("ensemble"));
+  EXPECT_FALSE(named.model.contains("validation_ratio"));
+  EXPECT_TRUE(named.model.contains("early_stopping_patience"));
   const Settings unwatched = recommended(houses, "{validation_ratio: 0.0}");
   EXPECT_FALSE(unwatched.model.contains("early_stopping_patience"));
   const Settings repeated = recommended(houses, "{}", "{ensemble: {repeats: 3}}");

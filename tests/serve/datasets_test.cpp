@@ -92,11 +92,32 @@ TEST_F(ServiceDatasets, MayBeCubesInOneFile) {
               HasSubstr("they read what is below uploads/, datasets/, runs/ and models/"));
 }
 
+// `curl -F file=@rows.csv`, with a file and with an empty field.
+TEST_F(ServiceDatasets, FormIsRejectedWithTheRequestToSend) {
+  const RunningService::Headers form{{"Content-Type", "multipart/form-data; boundary=x"}};
+  for (const char* part : {"; filename=\"rows.csv\"\r\n\r\na,b\n1,2\n", "\r\n\r\n"}) {
+    const std::string body =
+        std::string("--x\r\nContent-Disposition: form-data; name=\"file\"") + part + "\r\n--x--\r\n";
+    for (const char* query : {"", "?name=rows.csv"}) {
+      const HttpAnswer answer =
+          service().ask("POST", std::string("/api/datasets/upload") + query, body, form);
+      EXPECT_EQ(answer.status, 400);
+      EXPECT_THAT(answer.body, HasSubstr("the body is a form"));
+      EXPECT_THAT(answer.body, HasSubstr("POST /api/datasets/upload?name=wells.csv"));
+    }
+  }
+  EXPECT_EQ(files_in("uploads"), 0U);
+}
+
 TEST_F(ServiceDatasets, AreRefusedWithoutLeavingAFile) {
   const auto upload = [&](const std::string& query, const std::string& body) {
     return service().ask("POST", "/api/datasets/upload" + query, body, octets);
   };
-  EXPECT_EQ(upload("", "a\n1\n").status, 400);
+  for (const char* without_name : {"", "?name="}) {
+    EXPECT_EQ(upload(without_name, "a\n1\n").status, 400);
+    EXPECT_THAT(upload(without_name, "a\n1\n").body, HasSubstr("POST /api/datasets/upload?name=wells.csv"));
+  }
+  EXPECT_THAT(upload("?name=rows.csv", "").body, HasSubstr("the request has no body"));
   EXPECT_THAT(upload("?name=evil.sh", "a\n1\n").body, HasSubstr("parquet"));
   EXPECT_EQ(upload("?name=..%2F..%2Fetc%2Fx.csv&id=..%2Fx", "a\n1\n").status, 422);
   EXPECT_EQ(upload("?name=rows.csv", "a,b\n1\n").status, 422);

@@ -47,7 +47,7 @@ __attribute__((constructor)) void misbehave() {
   const bool succeeds = opens("/etc/passwd", O_RDONLY) || opens("/proc/self/root/etc/passwd", O_RDONLY) ||
                         opens_environment_of_parent() || opens("../store.sqlite", O_RDONLY) ||
                         opens("store.sqlite", O_RDONLY) || opens("/tmp/stoker-hostile", O_WRONLY | O_CREAT) ||
-                        ::opendir("/tmp") != nullptr || connects() || makes_pair() || starts_program() ||
+                        ::opendir("/var") != nullptr || connects() || makes_pair() || starts_program() ||
                         ::kill(::getppid(), 0) == 0 || ::chmod("/tmp", 01777) == 0;
   std::raise(succeeds ? SIGFPE : SIGSEGV);
 }

@@ -5,6 +5,7 @@
 
 Whatever a file does to its reader, the process that asked lives and says what is wrong with the file: it ends with
 exit code 2, and a reader that takes more memory than there is with 1. `--count` is the number of files for each reader.
+A file depends on the seed, the reader and its number alone: `--seed 1 --reader hdf5 --only 209` repeats one.
 """
 import argparse
 import bz2
@@ -12,6 +13,7 @@ import collections
 import concurrent.futures
 import gzip
 import io
+import itertools
 import json
 import os
 import pathlib
@@ -23,11 +25,14 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 
 import mutations
 
 SKIPPED = 77
+# Where files are written at once: every reader writes its rows, and waits until they are on a disk.
+IN_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 NEWER = ("v110", "v110")  # the newest form that all libraries in use can read
 TEXT = {".csv", ".tsv", ".jsonl", ".arff", ".hdr", ".json"}
 
@@ -241,13 +246,13 @@ def damaged(chance, name, seeds):
 class Asker:
     """A process that reads what it is asked to; it must outlive every file."""
 
-    def __init__(self, program, folder):
-        environment = {**os.environ, "STOKER_CONFINE_READERS": str(folder), "STOKER_MEMORY_LIMIT": str(2 << 30)}
-        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    def __init__(self, options, folder):
+        environment = {"STOKER_HDF5_CPU_SECONDS": "2", **os.environ, "STOKER_CONFINE_READERS": str(folder),
+                       "STOKER_MEMORY_LIMIT": str(2 << 30)}
+        self.process = subprocess.Popen([options.program, str(options.files_of_a_child)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                         env=environment)
 
     def ask(self, settings, patience):
-        """The service ends a look that takes too long, and so does this: some damage sends a library in circles."""
         try:
             self.process.stdin.write(json.dumps(settings) + "\n")
             self.process.stdin.flush()
@@ -268,10 +273,10 @@ class Asker:
 def kind_of(answer):
     if "rows" in answer:
         return "read"
-    if "took_too_long" in answer:
-        return "without an end"
-    if "ended" in answer:
+    if "ended" in answer or "took_too_long" in answer:
         return "FAULT"
+    if "libhdf5 did not finish" in answer["message"]:
+        return "endless"
     crashed = "its reader crashed" in answer["message"]
     return {2: "crashed" if crashed else "refused", 1: "out of memory"}.get(answer["code"], "FAULT")
 
@@ -289,8 +294,8 @@ def beside(folder, name):
 def files_of(options, reader, numbers_of_files):
     make, settings_of = READERS[reader]
     seeds = make()
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="stoker-readers-"))
-    asker = Asker(options.program, folder)
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="stoker-readers-", dir=IN_MEMORY))
+    asker = Asker(options, folder)
     counts, faults = collections.Counter(), []
     for name, content in seeds.items():  # none of this says anything unless they are read as they are
         beside(folder, name)
@@ -306,17 +311,16 @@ def files_of(options, reader, numbers_of_files):
         kind = kind_of(answer)
         counts[kind] += 1
         if kind == "FAULT" or (options.show and kind == options.show):
-            kept = folder / f"{number}-{name}"
+            kept = pathlib.Path(tempfile.mkdtemp(prefix="stoker-damaged-")) / f"{number}-{name}"
             shutil.copy(folder / name, kept)
             print(f"{reader} {number}: {answer}\n  the file: {kept}", flush=True)
         if kind == "FAULT":
             faults.append(f"{reader} {number}")
         if "ended" in answer or "took_too_long" in answer:
-            asker = Asker(options.program, folder)
+            asker = Asker(options, folder)
         (folder / name).write_bytes(seeds[name])
     asker.end()
-    if not faults and not options.show:
-        shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
     return reader, counts, faults
 
 
@@ -326,7 +330,9 @@ def options_given():
     parser.add_argument("--count", type=int, default=20000, help="damaged files for each reader")
     parser.add_argument("--reader", action="append", choices=READERS, help="this one alone; may be given again")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="files read at the same time")
-    parser.add_argument("--patience", type=float, default=60, help="seconds after which a file is given up")
+    parser.add_argument("--files-of-a-child", type=int, default=1,
+                        help="files that one child reads; the service has a child for each (1)")
+    parser.add_argument("--patience", type=float, default=600, help="seconds without an answer that are a fault")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", type=int, help="this file alone, as a report names it")
     parser.add_argument("--show", help="keep and show the files that ended so, such as crashed")
@@ -346,15 +352,17 @@ def main():
     every = [options.only] if options.only is not None else range(options.count)
     parts = [(reader, every[part::options.jobs]) for reader in readers for part in range(min(options.jobs, len(every)))]
     counts, faults = collections.defaultdict(collections.Counter), []
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for reader, counted, found in pool.map(lambda part: files_of(options, *part), parts):
+    began = time.monotonic()
+    with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
+        for reader, counted, found in pool.map(files_of, itertools.repeat(options), *zip(*parts)):
             counts[reader].update(counted)
             faults += found
     for reader in readers:
         print(f"{reader:12} " + ", ".join(f"{count} {kind}" for kind, count in sorted(counts[reader].items())))
     for fault in faults:
         print(fault)
-    print(f"{sum(each.total() for each in counts.values())} files, {len(faults)} faults")
+    print(f"{sum(each.total() for each in counts.values())} files, {len(faults)} faults, seed {options.seed}, "
+          f"{time.monotonic() - began:.0f} s")
     return 1 if faults else 0
 
 

@@ -221,6 +221,35 @@ TEST_F(Sweeps, CandidatesThatDivergeOrContradictThemselvesDoNotEndIt) {
   EXPECT_EQ(summary.winner, 2U);
 }
 
+// The rate rises from epoch to epoch, until it is too high for the first candidate.
+TEST_F(Sweeps, ACandidateThatDivergesLateIsScoredByItsBestWeights) {
+  for (const std::string sweep :
+       {"strategy: grid", "strategy: grid, metric: rmse", "strategy: grid, folds: 2"}) {
+    const SweepSummary summary = swept(sweep_of(network_sweep(
+        "validation_ratio: 0.2, optimizer: sgd, momentum: 0, epochs: 60, warmup_epochs: 40, learning_rate: "
+        "{grid: [4, 0.01]}",
+        sweep)));
+    const Trial& late = summary.trials[0];
+    EXPECT_EQ(late.status, TrialStatus::finished) << sweep;
+    EXPECT_TRUE(late.score && std::isfinite(*late.score)) << sweep;
+    EXPECT_LT(late.epochs, 40) << sweep;
+    EXPECT_THAT(late.reason,
+                AllOf(HasSubstr("training diverged in epoch"), HasSubstr("the best by validation")));
+    EXPECT_EQ(summary.trials[1].reason, "") << sweep;
+  }
+}
+
+// It is as good as the best epoch before, and the rungs that follow cannot make it better.
+TEST_F(Sweeps, ACandidateThatDivergesLateIsNotTrainedAgainInTheNextRung) {
+  const SweepSummary summary = swept(sweep_of(network_sweep(
+      "validation_ratio: 0.2, optimizer: sgd, momentum: 0, epochs: 60, warmup_epochs: 40, learning_rate: "
+      "{grid: [4, 3.5, 1e-7, 1e-8]}",
+      "strategy: halving, min_epochs: 45, factor: 2")));
+  EXPECT_EQ(summary.trials[0].status, TrialStatus::finished);
+  EXPECT_EQ(summary.trials[1].status, TrialStatus::finished);
+  EXPECT_LT(summary.trials[0].epochs, 40);
+}
+
 TEST_F(Sweeps, WhatIsWrongWithAllOfThemIsRefusedAndLeavesNothing) {
   std::string text = network_sweep("validation_ratio: 0.2, epochs: {grid: [1, 2]}", "strategy: grid");
   text.replace(text.find("target_column: y"), 16, "target_column: z");

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include "device/device.h"
 #include "model/family.h"
@@ -97,6 +98,14 @@ TEST(CpuThreads, ASmallStepOfAnLstmHasOne) {
 
 TEST(CpuThreads, ALargeStepHasOneForEachCoreThatTheProcessMayUse) {
   EXPECT_EQ(threads_used(large_request()), cpu_cores());
+}
+
+// In a process of its own: OpenMP reads the variable when LibTorch is loaded.
+TEST(CpuThreads, UseAllCoresIfOpenMpBindsThreads) {
+  const std::string command =
+      "OMP_PROC_BIND=true exec /proc/" + std::to_string(getpid()) +
+      "/exe --gtest_filter=CpuThreads.ALargeStepHasOneForEachCoreThatTheProcessMayUse";
+  EXPECT_EQ(std::system(command.c_str()), 0);
 }
 
 TEST(CpuThreads, FollowTheEnvironment) {

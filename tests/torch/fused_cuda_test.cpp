@@ -1,5 +1,6 @@
 #include "fused/cuda/fused_cuda.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -22,6 +23,17 @@ class FusedOnTheGpu : public testing::TestWithParam<Case> {
   }
 };
 
+// Rows near the border between classes may fall to either side.
+void expect_accuracy_of_eager(const EpochRecord& record, const EpochRecord& expected, const Case& each) {
+  const auto accuracy_of = [](const EpochRecord& of) {
+    const auto found = std::ranges::find(of.values, "train_accuracy", &NamedValue::name);
+    return found == of.values.end() ? -1 : found->value;
+  };
+  EXPECT_NEAR(accuracy_of(record), accuracy_of(expected),
+              std::max(0.03, 3.0 / static_cast<double>(each.batch)))
+      << "epoch " << record.epoch;
+}
+
 // One batch an epoch: then every step has its own loss.
 void expect_losses_of_eager(const Case& each) {
   const EngineRequest request = request_of(each, each.batch);
@@ -37,6 +49,7 @@ void expect_losses_of_eager(const Case& each) {
     EXPECT_NEAR(one.finished_epochs[i].train_loss, expected,
                 1e-2 * expected + 2e-3 * other.finished_epochs[0].train_loss)
         << "step " << i;
+    expect_accuracy_of_eager(one.finished_epochs[i], other.finished_epochs[i], each);
   }
 }
 
@@ -89,6 +102,7 @@ void expect_losses_of_eager_in_fp32(const Case& each) {
     EXPECT_NEAR(one.finished_epochs[i].train_loss, expected,
                 1e-3 * expected + 1e-4 * other.finished_epochs[0].train_loss)
         << "step " << i;
+    expect_accuracy_of_eager(one.finished_epochs[i], other.finished_epochs[i], each);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "expect_error.h"
 #include "listeners.h"
+#include "predict/evaluate.h"
 #include "predict/out_of_fold.h"
 #include "predict/predictions.h"
 #include "tables.h"
@@ -314,6 +315,28 @@ TEST(Ensemble, SaysWhichMemberDiverged) {
     EXPECT_EQ(error.code(), ExitCode::run_failed);
     EXPECT_THAT(error.what(), testing::AllOf(HasSubstr("of 2: "), HasSubstr("diverged")));
   }
+}
+
+// The rate rises from epoch to epoch, until it is too high.
+TEST(Ensemble, UsesTheBestWeightsOfMembersThatDivergeLate) {
+  const Table table = sample(SampleName::friedman, 600);
+  ModelSpec spec = test::small_network();
+  spec.training.optimizer = Optimizer::sgd;
+  spec.training.momentum = 0;
+  spec.training.learning_rate = 4;
+  spec.training.warmup_epochs = 40;
+  spec.training.epochs = 60;
+  RecordingListener listener;
+  const FitResult result = fit(ensemble_request(table, spec, 3), listener, StopSignal{});
+  EXPECT_EQ(result.end, TrainingEnd::finished);
+  EXPECT_EQ(result.model.members.size(), 3U);
+  EXPECT_LT(result.epochs.size(), 40U);
+  EXPECT_THAT(listener.warnings, testing::Contains(testing::AllOf(
+                                     testing::StartsWith("member 2 of 3: training diverged in epoch"),
+                                     HasSubstr("the best by validation"))));
+  EXPECT_THAT(result.adjustments, testing::Contains(testing::StartsWith("member 2 of 3: training diverged")));
+  const double error = evaluate(result.model, table).metric("rmse").value();
+  EXPECT_LT(error, 5);  // the standard deviation of the target
 }
 
 TEST(Ensemble, RefusesFoldsThatCannotBe) {

@@ -24,7 +24,8 @@ constexpr std::uint64_t seed_without_restore = 11;
 ScriptedEngine scripted(const EngineRequest& request) {
   ScriptedEngine::Script script;
   script.steps_per_epoch = 4;
-  // The request's seed tells the engines apart: 1 stops early, 2 diverges, 100 takes a millisecond a step.
+  // The request's seed tells the engines apart: 1 stops early, 2 diverges, 8 diverges in epoch 6, 100 takes a
+  // millisecond a step.
   for (int epoch = 0; epoch < 1000; ++epoch)
     script.validation_losses.push_back(request.seed == 1 ? 1.0 + epoch : 1.0 / (1 + epoch));
   script.patience = request.seed == 1 ? 3 : 0;
@@ -33,6 +34,11 @@ ScriptedEngine scripted(const EngineRequest& request) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1) * chunk.learning_rates.size());
     };
   if (request.seed == 2) script.train_losses = std::vector<double>(100, std::nan(""));
+  if (request.seed == 8) {
+    script.train_losses = std::vector<double>(100, 0.5);
+    script.train_losses[5] = std::nan("");
+    script.validation_losses[2] = 0;  // the best
+  }
   return ScriptedEngine(script);
 }
 
@@ -130,6 +136,22 @@ TEST(Many, AGroupThatDoesNotFitIsHalved) {
   const std::vector<MemberResult> results = trained(members);
   most_models = 1000;
   for (std::size_t i = 0; i < results.size(); ++i) EXPECT_EQ(weight_of(results[i]), weight_alone(members[i]));
+}
+
+TEST(Many, AMemberOfAGroupThatDivergesLateEndsWithItsBestWeights) {
+  Member late = member(8, 40);
+  Member until_best = member(8, 3);
+  const std::vector<MemberResult> results = trained({member(3, 40), late});
+  EXPECT_EQ(results[0].progress.epochs.size(), 40U);
+  EXPECT_EQ(results[1].end, MemberEnd::finished);
+  EXPECT_TRUE(results[1].progress.stopped_early);
+  EXPECT_EQ(results[1].progress.epochs.size(), 5U);
+  EXPECT_EQ(results[1].progress.next_step, 5 * late.plan.steps_per_epoch);
+  EXPECT_THAT(results[1].reason, HasSubstr("diverged in epoch 6 of 40"));
+  EXPECT_THAT(results[1].reason, HasSubstr("uses the weights of epoch 3"));
+  EXPECT_EQ(weight_of(results[1]), weight_alone(until_best));
+  late.plan.keeps_best = false;  // then the last weights count, and they are not finite
+  EXPECT_EQ(trained({member(3, 40), late})[1].end, MemberEnd::diverged);
 }
 
 // Nobody can say that it is the model's fault and not that of others on the device.

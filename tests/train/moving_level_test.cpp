@@ -135,6 +135,38 @@ TEST(MovingLevel, AutoFollowsAWalk) {
   EXPECT_THAT(listener.infos, testing::Contains(testing::HasSubstr("relative_to: last was chosen for 'x'")));
 }
 
+// Both short trainings diverge, which is left to the training itself to report.
+TEST(MovingLevel, AutoLeavesDivergenceToTheTraining) {
+  const Table table = part(walk(600, even), 0, 500);
+  ModelSpec spec = test::small_network();
+  spec.training.epochs = 40;
+  spec.training.optimizer = Optimizer::sgd;
+  spec.training.learning_rate = 1e30;
+  FitRequest request{table, spec, {}, {}, {}, false};
+  request.preparation.target_column = "x";
+  request.preparation.relative_to = RelativeTo::automatic;
+  request.config.device = "cpu";
+  test::RecordingListener listener;
+  EXPECT_THAT(test::error_of(ExitCode::run_failed, [&] { fit(request, listener, {}); }),
+              testing::HasSubstr("diverged in epoch 1 of 40"));
+}
+
+// Its members are validated on their folds, so that it needs no validation_ratio.
+TEST(MovingLevel, AutoIsDecidedForAnEnsembleThatStopsEarly) {
+  const Table table = part(noisy_sine(600), 0, 500);
+  ModelSpec spec = test::small_network();
+  spec.training.epochs = 20;
+  spec.training.early_stopping_patience = 5;
+  FitRequest request{table, spec, {}, {}, {}, false};
+  request.preparation.target_column = "x";
+  request.preparation.relative_to = RelativeTo::automatic;
+  request.config.device = "cpu";
+  request.config.ensemble.folds = 3;
+  test::RecordingListener listener;
+  EXPECT_EQ(fit(request, listener, {}).model.members.size(), 3U);
+  EXPECT_THAT(listener.infos, testing::Contains(testing::HasSubstr("was chosen for 'x'")));
+}
+
 // With errors of the first 500 windows as those of rows that were held back.
 Model with_held_back(const Table& table) {
   Model model = fitted(part(table, 0, 300), test::spec_of("linear_regression"), RelativeTo::last);

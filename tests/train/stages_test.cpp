@@ -1,6 +1,7 @@
 // Classes that arrive in stages.
 #include "train/stages.h"
 
+#include <cmath>
 #include <cstring>
 
 #include <gmock/gmock.h>
@@ -225,6 +226,38 @@ TEST(Stages, KeepAModelOfEach) {
     const Array& array = find_array(first.parameters, each.name);
     EXPECT_EQ(std::memcmp(array.data(), each.array.data(), array.bytes()), 0) << each.name;
   }
+}
+
+// The rate rises from epoch to epoch, until it is too high: in every stage.
+TEST(Stages, ThatDivergeLateGoOnFromTheirBestWeights) {
+  const Table table = four_clusters(800);
+  FitRequest request = staged(table, test::small_network(), 200);
+  TrainingSettings& training = request.spec.training;
+  training.optimizer = Optimizer::sgd;
+  training.momentum = 0;
+  training.learning_rate = 1e4;
+  training.warmup_epochs = 40;
+  training.epochs = 50;
+  RecordingListener listener;
+  const FitResult result = fit(request, listener, StopSignal{});
+  EXPECT_EQ(result.end, TrainingEnd::stopped_early);
+  EXPECT_EQ(result.stages.size(), 2U);
+  for (const char* stage : {"stage 1 of 2: training diverged", "stage 2 of 2: training diverged"}) {
+    EXPECT_THAT(listener.warnings, testing::Contains(testing::StartsWith(stage)));
+    EXPECT_THAT(result.adjustments, testing::Contains(testing::StartsWith(stage)));
+  }
+  for (const NamedArray& each : result.model.parameters)
+    for (const float value : each.array.as<float>()) EXPECT_TRUE(std::isfinite(value));
+}
+
+TEST(Stages, ThatDivergeFromTheStartAreNamed) {
+  const Table table = four_clusters(400);
+  FitRequest request = staged(table, test::small_network(), 0);
+  request.spec.training.optimizer = Optimizer::sgd;
+  request.spec.training.learning_rate = 1e30;
+  EXPECT_THAT(test::error_of(ExitCode::run_failed, [&] { fit_in_stages(request); }),
+              testing::AllOf(testing::StartsWith("stage 1 of 2: training diverged in epoch 1"),
+                             HasSubstr("lower learning_rate")));
 }
 
 TEST(Stages, AreForNetworksOfClassesAlone) {

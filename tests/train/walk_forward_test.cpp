@@ -360,6 +360,25 @@ TEST(WalkForward, NumbersItsFoldsFromTheOldest) {
     EXPECT_EQ(result.walk_forward->folds[i].number, static_cast<std::int64_t>(i) + 1);
 }
 
+// The rate rises from epoch to epoch, until it is too high.
+TEST(WalkForward, MeasuresTheBestWeightsOfFoldsThatDivergeLate) {
+  const Table table = windows_of(400);
+  ModelSpec spec = test::small_network();
+  spec.training.optimizer = Optimizer::sgd;
+  spec.training.momentum = 0;
+  spec.training.learning_rate = 40;
+  spec.training.warmup_epochs = 40;
+  spec.training.epochs = 60;
+  spec.training.validation_ratio = 0.2;
+  test::RecordingListener listener;
+  const FitResult result = fit(walking(table, {.folds = 2}, spec), listener, StopSignal{});
+  EXPECT_EQ(result.end, TrainingEnd::stopped_early);
+  EXPECT_EQ(result.walk_forward->folds.size(), 2U);
+  for (const char* whose : {"training diverged in epoch", "fold 1 of 2: training diverged in epoch",
+                            "fold 2 of 2: training diverged in epoch"})
+    EXPECT_THAT(listener.warnings, testing::Contains(testing::StartsWith(whose)));
+}
+
 TEST(WalkForward, RefusesRowsThatDoNotLieInTimeOrAreTooFew) {
   const Table plain = test::sample(SampleName::friedman, 100);
   EXPECT_THAT(test::error_of(ExitCode::wrong_request, [&] { walk_forward_rows(plain, {.folds = 3}); }),

@@ -69,6 +69,7 @@ GroupSizes CudaGroup::sizes() const {
   sizes.parameters = static_cast<std::size_t>(kernel_.plan.parameters());
   sizes.places = static_cast<std::size_t>(kernel_.spread.batch_places(kernel_.plan));
   sizes.sums = static_cast<std::size_t>(kernel_.spread.sums(kernel_.plan));
+  sizes.counts_hits = kernel_.plan.counts_hits();
   // Steps that a part may have: their rows are listed beforehand, in at most 256 MiB for all models.
   sizes.most_steps =
       std::clamp<std::size_t>((std::size_t{64} << 20) / (sizes.places * sizes.models), 256, 65'536);
@@ -140,6 +141,8 @@ EpochWork CudaGroup::epoch_work(std::size_t i) {
   kernels::EndEpoch& end = work.end;
   end.row_sums = pointer<double>(memory_->row_sums, i * sums);
   end.row_sum_count = static_cast<std::int64_t>(sums);
+  const bool counts_hits = memory_->sizes().counts_hits;
+  if (counts_hits) end.train_hits = pointer<double>(memory_->row_hits, i * sums);
   end.rows = request.training.rows();
   end.steps_per_epoch = request.steps_per_epoch();
   end.patience = request.patience;
@@ -156,6 +159,8 @@ EpochWork CudaGroup::epoch_work(std::size_t i) {
   if (end.validation_rows > 0) {
     end.validation_sum_count = validation_parts_of(end.validation_rows);
     work.validation_parts = pointer<double>(memory_->validation_parts, i * memory_->sizes().validation_parts);
+    if (counts_hits)
+      end.validation_hits = pointer<double>(memory_->validation_hits, i * memory_->sizes().validation_parts);
     work.features = pointer<float>(request.validation.features());
     work.targets = pointer<RowTarget>(models_[i].validation.targets);
   }

@@ -89,6 +89,8 @@ class CudaGroup : public EngineGroup {
   void take_form(std::size_t model, std::int64_t form);
   std::vector<double> saved_sums(std::size_t model) const;
   void restore_sums(std::size_t model, std::span<const double> by_place);
+  double saved_hits(std::size_t model) const;
+  void restore_hits(std::size_t model, double hits);
   void keep_copy();
   std::vector<std::size_t> out_of_range();
   bool go_back(const std::vector<std::size_t>& models);       // false: there is nothing left to try

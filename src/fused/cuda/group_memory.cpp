@@ -15,6 +15,7 @@ GroupMemory::GroupMemory(const GroupSizes& sizes, Device device, std::shared_ptr
   second_moment = device_memory<float>(all_parameters, device, in);
   best_parameters = device_memory<float>(all_parameters, device, in);
   row_sums = device_memory<double>(sizes.models * sizes.sums, device, in);
+  row_hits = device_memory<double>(sizes.counts_hits ? sizes.models * sizes.sums : 0, device, in);
   best_loss = device_memory<double>(sizes.models, device, in);
   stopped = device_memory<float>(sizes.models, device, in);
   counters = device_memory<kernels::StepCounters>(sizes.models, device, in);
@@ -31,6 +32,8 @@ GroupMemory::GroupMemory(const GroupSizes& sizes, Device device, std::shared_ptr
   flags = device_memory<std::uint32_t>(sizes.models, device, in);
   gradients = device_memory<float>(all_parameters, device, in);
   validation_parts = device_memory<double>(sizes.models * sizes.validation_parts, device, in);
+  validation_hits =
+      device_memory<double>(sizes.counts_hits ? sizes.models * sizes.validation_parts : 0, device, in);
   epoch_works = device_memory<EpochWork>(sizes.models, device, in);
 }
 
@@ -53,8 +56,8 @@ void GroupMemory::write_moments(std::size_t model, const Moments& moments) {
 }
 
 std::vector<Array*> GroupMemory::changing() {
-  return {&parameters, &first_moment, &second_moment, &best_parameters,
-          &row_sums,   &best_loss,    &stopped,       &counters};
+  return {&parameters, &first_moment, &second_moment, &best_parameters, &row_sums,
+          &row_hits,   &best_loss,    &stopped,       &counters};
 }
 
 void GroupMemory::keep_copy() {

@@ -16,6 +16,7 @@ struct GroupSizes {
   std::size_t parameters = 0;  // of a model, as its plan lays them out
   std::size_t places = 0;      // rows that a step has in the lists
   std::size_t sums = 0;        // of losses that a model has
+  bool counts_hits = false;    // of rows whose class is predicted right
   std::size_t most_steps = 0;  // of a model in one part
   std::size_t exchange_bytes = 0;
   std::size_t validation_parts = 0;  // of a model
@@ -30,9 +31,9 @@ class GroupMemory {
 
   // What a training is: state() of a model is made of these.
   Array parameters, first_moment, second_moment, best_parameters;
-  Array row_sums, best_loss, stopped, counters;
+  Array row_sums, row_hits, best_loss, stopped, counters;
   // Made anew for every part.
-  Array lines, validation_parts, rates, order, factors, steps_works, epoch_works, flags;
+  Array lines, validation_parts, validation_hits, rates, order, factors, steps_works, epoch_works, flags;
   Array staged_rates;        // pinned [models, most_steps]: on their way to `rates`
   Array arrivals, exchange;  // where clusters meet
   Array gradients;           // of the plain kernel

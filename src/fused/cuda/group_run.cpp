@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "engine/epoch_hits.h"
 #include "fused/cuda/device_memory.h"
 #include "fused/cuda/fp32/plain.h"
 #include "fused/cuda/fp32/split.h"
@@ -29,6 +30,7 @@ ModelWork CudaGroup::model_work(std::size_t i, std::int64_t offset, std::int64_t
   work.first_moment = pointer<float>(memory_->first_moment, i * each);
   work.second_moment = pointer<float>(memory_->second_moment, i * each);
   work.row_sums = pointer<double>(memory_->row_sums, i * sizes.sums);
+  if (sizes.counts_hits) work.row_hits = pointer<double>(memory_->row_hits, i * sizes.sums);
   work.stopped = pointer<float>(memory_->stopped, i);
   work.seed = model.request.seed;
   work.first_step = model.next_step;
@@ -278,6 +280,7 @@ void CudaGroup::collect(std::vector<ChunkResult>& results) {
       record.train_loss = line.train_loss;
       if (models_[i].request.validation.rows() > 0) record.validation_loss = line.validation_loss;
       record.is_best = line.is_best != 0;
+      add_accuracy(line, models_[i].request, record);
       results[i].finished_epochs.push_back(record);
     }
     counters[i].record_count = 0;

@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "base/error.h"
 #include "fused/cuda/device_memory.h"
@@ -29,7 +30,22 @@ NamedArrays CudaGroup::state(std::size_t i) const {
                                             kernel_.is_plain ? plain_form : models_[i].lowered};
   state.push_back({"counters", Array::from<std::int64_t>(numbers, {4})});
   state.push_back({"row_sums", Array::from<double>(saved_sums(i), {models_[i].request.batch_size})});
+  if (memory_->sizes().counts_hits)
+    state.push_back({"train_hits", Array::from<double>(std::array{saved_hits(i)}, {1})});
   return state;
+}
+
+double CudaGroup::saved_hits(std::size_t i) const {
+  const std::size_t sums = memory_->sizes().sums;
+  const std::vector<double> hits = download<double>(memory_->row_hits, i * sums, sums);
+  return std::accumulate(hits.begin(), hits.end(), 0.0);
+}
+
+void CudaGroup::restore_hits(std::size_t i, double hits) {
+  std::vector<double> sums(memory_->sizes().sums, 0.0);
+  sums.front() = hits;
+  upload(memory_->row_hits, i * sums.size(), sums.data(), sums.size(), stream_->get());
+  stream_->wait();
 }
 
 std::vector<double> CudaGroup::saved_sums(std::size_t i) const {
@@ -100,6 +116,11 @@ void CudaGroup::restore(std::size_t i, const NamedArrays& state) {
   const float stopped = numbers[2] != 0 ? 1.0F : 0.0F;
   upload(memory_->stopped, i, &stopped, 1, stream_->get());
   restore_sums(i, checked("row_sums", DType::float64, {models_[i].request.batch_size}).as<double>());
+  if (memory_->sizes().counts_hits) {
+    // Earlier versions did not count: the epoch that is under way has no accuracy.
+    const bool is_known = std::ranges::find(state, "train_hits", &NamedArray::name) != state.end();
+    restore_hits(i, is_known ? checked("train_hits", DType::float64, {1}).as<double>()[0] : std::nan(""));
+  }
   models_[i].next_step = counters.step;
   models_[i].stopped = stopped != 0;
 }
@@ -197,12 +218,17 @@ std::string CudaGroup::plain_reason() const {
 // Moments and sums in the form of the fp32 kernels; batches lie in their passes from now on.
 void CudaGroup::become_plain() {
   std::vector<std::vector<double>> sums;
+  std::vector<double> hits;
   for (std::size_t i = 0; i < models_.size(); ++i) {
     make_moments_plain(i, models_[i].lowered);
     sums.push_back(saved_sums(i));
+    if (memory_->sizes().counts_hits) hits.push_back(saved_hits(i));
   }
   take_plain_kernel();
-  for (std::size_t i = 0; i < models_.size(); ++i) restore_sums(i, sums[i]);
+  for (std::size_t i = 0; i < models_.size(); ++i) {
+    restore_sums(i, sums[i]);
+    if (!hits.empty()) restore_hits(i, hits[i]);
+  }
 }
 
 void CudaGroup::take_plain_kernel() {

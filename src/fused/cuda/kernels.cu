@@ -155,6 +155,12 @@ __device__ float row_loss(const Plan& plan, const float* outputs, RowTarget targ
   return scalar_loss(plan.loss, outputs[0], target.target, loss_shape).loss;
 }
 
+__device__ bool is_row_right(const Plan& plan, const float* outputs, float target) {
+  if (plan.loss == number::cross_entropy)
+    return is_first_largest(outputs, plan.width[plan.layers], static_cast<int>(target));
+  return is_right(outputs[0], target);
+}
+
 __device__ bool epoch_ends(const EpochWork& work, std::int64_t steps) {
   return steps > 0 && *work.end.stopped == 0 &&
          (work.end.counters->step + steps) % work.end.steps_per_epoch == 0;
@@ -197,19 +203,25 @@ __global__ void __launch_bounds__(judge_threads)
   if (!epoch_ends(work, advance.steps[blockIdx.y]) || first >= work.end.validation_rows) return;
   const int place = static_cast<int>(threadIdx.x);
   double loss = 0;  // of row `place` of the block
+  double hits = 0;
+  const bool counts = work.end.validation_hits != nullptr;
   for (int turn = 0; turn < validation_rows_of_a_block; turn += row_count) {
     const float* outputs = outputs_of(plan, work, first + turn, row_count, values);
     const bool is_mine = place >= turn && place < turn + row_count;
     if (is_mine && first + place < work.end.validation_rows) {
       const RowTarget target = work.targets[first + place];
-      loss = row_loss(plan, outputs + (place - turn) * (plan.widest() + 1), target, work.loss_shape) *
-             target.weight;
+      const float* of_row = outputs + (place - turn) * (plan.widest() + 1);
+      loss = row_loss(plan, of_row, target, work.loss_shape) * target.weight;
+      if (counts && is_row_right(plan, of_row, target.target)) hits = 1;
     }
     __syncthreads();
   }
   if (place >= 32) return;
   for (int away = 16; away > 0; away /= 2) loss += __shfl_down_sync(~0U, loss, away);
   if (place == 0) work.validation_parts[blockIdx.x] = loss;
+  if (!counts) return;
+  for (int away = 16; away > 0; away /= 2) hits += __shfl_down_sync(~0U, hits, away);
+  if (place == 0) work.end.validation_hits[blockIdx.x] = hits;
 }
 
 // In the order in which they lie, whatever the number of threads. One thread adds what all have fetched: each
@@ -242,10 +254,15 @@ __global__ void __launch_bounds__(decide_threads) decide_kernel(const EpochWork*
   const double validation = ends && work.end.validation_rows > 0
                                 ? taken_sum(work.validation_parts, work.end.validation_sum_count)
                                 : 0;
+  kernels::EpochHits hits;
+  if (ends && work.end.train_hits != nullptr)
+    hits.train = taken_sum(work.end.train_hits, work.end.row_sum_count);
+  if (ends && work.end.validation_hits != nullptr)
+    hits.validation = taken_sum(work.end.validation_hits, work.end.validation_sum_count);
   __syncthreads();
   if (threadIdx.x == 0) {
     work.end.counters->step += steps;
-    is_best = ends && kernels::decide_epoch(work.end, train, validation);
+    is_best = ends && kernels::decide_epoch(work.end, train, validation, hits);
   }
   __syncthreads();
   if (!is_best) return;

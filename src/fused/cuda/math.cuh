@@ -105,4 +105,26 @@ __device__ __forceinline__ RowLoss scalar_loss(float output, float target, float
   }
 }
 
+// Of two classes.
+__device__ __forceinline__ bool is_right(float output, float target) {
+  return (output > 0) == (target > 0.5F);
+}
+
+// Of several, whose logits are divided among so many lanes: the wanted one is the largest, `most`, and none
+// of those before it is as large, for which each lane has looked at its own.
+template <int Lanes>
+__device__ __forceinline__ bool is_right_of_lanes(float wanted, float most, bool earlier_is_as_large) {
+  constexpr unsigned of_row = Lanes == 32 ? ~0U : (1U << (Lanes % 32)) - 1;
+  const unsigned earlier = __ballot_sync(~0U, earlier_is_as_large);
+  return wanted == most && (earlier >> (threadIdx.x % 32 / Lanes * Lanes) & of_row) == 0;
+}
+
+// The same by one thread.
+__device__ __forceinline__ bool is_first_largest(const float* logits, int classes, int wanted) {
+  int best = 0;
+  for (int i = 1; i < classes; ++i)
+    if (logits[i] > logits[best]) best = i;
+  return best == wanted;
+}
+
 }  // namespace stoker::fused

@@ -51,6 +51,10 @@ struct Plan {
   // The last layer whose deltas are a matrix in shared memory.
   constexpr int top() const { return scalar() ? hidden() : layers; }
   constexpr bool is_relu() const { return activation == number::relu; }
+  // A loss of classes: rows whose class is predicted right are counted.
+  constexpr bool counts_hits() const {
+    return loss == number::cross_entropy || loss == number::binary_cross_entropy;
+  }
 
   // Weight matrix `layer` is [depth, breadth], padded with zeros so that tensor cores see whole tiles. The
   // bias of the first layer is its row width[0], the input column of ones; the others have one of their own.

@@ -53,6 +53,7 @@ struct ModelWork {
   std::int32_t clusters;
   std::uint32_t* arrivals;  // counters, 0 at the start of a launch
   std::int64_t* clocks;     // cycles, where the kernel is compiled to count them
+  double* row_hits;         // as row_sums: rows whose class was predicted right; null: not counted
   float4* exchange;  // a team's [2, clusters, blocks of a cluster, fours of a block]; a crowd's: CrowdLayout
 };
 

@@ -72,9 +72,11 @@ struct PlainBlock {
     if (thread < rows) {
       const std::int64_t row = order[thread];
       const RowTarget target = row < 0 ? RowTarget{0, 0} : work.model.targets[row];
+      bool is_hit;
       const float loss = loss_of_row(plan, deltas(plan.layers) + thread * layout.stride, target.target,
-                                     target.weight * per_row, work.model.loss_shape);
+                                     target.weight * per_row, work.model.loss_shape, is_hit);
       work.model.row_sums[thread] += static_cast<double>(loss) * target.weight;
+      if (is_hit && target.weight != 0) work.model.row_hits[thread] += 1;
     }
     __syncthreads();
   }

@@ -185,8 +185,9 @@ struct SplitBlock {
 
   // ---- losses
 
-  __device__ void add_loss(int row, float loss, float weight) const {
+  __device__ void add_loss(int row, float loss, float weight, bool is_hit) const {
     sums()[row] += static_cast<double>(loss) * weight;
+    if (is_hit && weight != 0) work.model.row_hits[row] += 1;  // a row of padding has no weight
   }
 
   // A thread a row.
@@ -194,9 +195,10 @@ struct SplitBlock {
     if (thread < rows) {
       const SplitLayer& last = layout.layer[layout.layers - 1];
       const RowTarget target = targets(turn)[thread];
+      bool is_hit;
       const float loss = loss_of_row(plan, shared + last.delta_at + thread * last.out_stride, target.target,
-                                     target.weight * per_row, work.model.loss_shape);
-      add_loss(thread, loss, target.weight);
+                                     target.weight * per_row, work.model.loss_shape, is_hit);
+      add_loss(thread, loss, target.weight, is_hit);
     }
     __syncthreads();
   }
@@ -214,10 +216,11 @@ struct SplitBlock {
     for (int k = first; k < last.inputs; k += 16) output = fmaf(in[k], weights[k], output);
     for (int away = 8; away > 0; away /= 2) output += __shfl_xor_sync(~0U, output, away);
     output += *state.weights_at(last.bias_at, last.flat_bias_at);
+    bool is_hit;
     const float loss =
-        loss_of_row(plan, &output, target.target, target.weight * per_row, work.model.loss_shape);
+        loss_of_row(plan, &output, target.target, target.weight * per_row, work.model.loss_shape, is_hit);
     if (first == 0) {
-      add_loss(row, loss, target.weight);
+      add_loss(row, loss, target.weight, is_hit);
       shared[layout.out_deltas_at + row] = output;
     }
     float* deltas = shared + before.delta_at + row * before.out_stride;

@@ -166,6 +166,7 @@ struct Block {
 
   // ---- output and loss, several classes: sixteen lanes a row
   __device__ __forceinline__ void class_output(int step);
+  __device__ __forceinline__ void add_hit(int row) const;
 
   // ---- backward
   // c = deltas of layer H + 1 times the transposed matrix H, a tile of [rows, width H].

@@ -263,6 +263,7 @@ __device__ __forceinline__ void Block<Net, Self>::scalar_output(int step) {
     int tile_row, tile_column;
     if (!place(i, tile_row, tile_column)) continue;
     float d[4], losses[2], slopes[2];
+    [[maybe_unused]] bool hits[2];
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int row = tile_row * 16 + group + half * 8;
@@ -273,8 +274,9 @@ __device__ __forceinline__ void Block<Net, Self>::scalar_output(int step) {
         sum.x += part.x, sum.y += part.y, sum.z += part.z, sum.w += part.w;
       }
       const RowTarget target = wanted[i][half];
-      const RowLoss loss =
-          scalar_loss<P.loss>((sum.x + sum.y) + (sum.z + sum.w), target.target, work.loss_shape);
+      const float output = (sum.x + sum.y) + (sum.z + sum.w);
+      const RowLoss loss = scalar_loss<P.loss>(output, target.target, work.loss_shape);
+      if constexpr (P.counts_hits()) hits[half] = target.weight != 0 && is_right(output, target.target);
       losses[half] = loss.loss * target.weight;
       slopes[half] = loss.slope * target.weight * per_row;
       d[2 * half] = slopes[half] * wx[i].x;
@@ -299,9 +301,19 @@ __device__ __forceinline__ void Block<Net, Self>::scalar_output(int step) {
         const int row = tile_row * 16 + group + half * 8;
         reinterpret_cast<Word*>(shared + P.out_delta_at())[row * 4] = pack(slopes[half], 0.0F);
         reinterpret_cast<double*>(shared + P.sums_at())[row] += losses[half];
+        if constexpr (P.counts_hits())
+          if (hits[half]) add_hit(row);
       }
     }
   }
+}
+
+// Of a row of the block, which is one thread's alone. A row of padding has no weight and is no hit.
+template <class Net, class Self>
+__device__ __forceinline__ void Block<Net, Self>::add_hit(int row) const {
+  constexpr int team = P.team;
+  const int block = team == 0 ? 0 : static_cast<int>(blockIdx.x) % (work.clusters * team);
+  work.row_hits[block * rows + row] += 1;
 }
 
 template <class Net, class Self>
@@ -326,7 +338,14 @@ __device__ __forceinline__ void Block<Net, Self>::class_output(int step) {
 #pragma unroll
   for (int away = 1; away < 16; away *= 2) most = fmaxf(most, __shfl_xor_sync(~0U, most, away));
   float sum = 0;
-  for (int i = first; i < classes; i += 16) sum += __expf(logits[row * P.logit_stride() + i] - most);
+  bool earlier_is_as_large = false;
+  for (int i = first; i < classes; i += 16) {
+    const float logit = logits[row * P.logit_stride() + i];
+    earlier_is_as_large = earlier_is_as_large || (i < wanted && logit == most);
+    sum += __expf(logit - most);
+  }
+  const bool is_hit =
+      is_right_of_lanes<16>(logits[row * P.logit_stride() + wanted], most, earlier_is_as_large);
 #pragma unroll
   for (int away = 1; away < 16; away *= 2) sum += __shfl_xor_sync(~0U, sum, away);
   for (int i = first; i < P.breadth(L); i += 16) {
@@ -343,6 +362,7 @@ __device__ __forceinline__ void Block<Net, Self>::class_output(int step) {
   if (first == 0) {
     const float loss = __logf(sum) - (logits[row * P.logit_stride() + wanted] - most);
     reinterpret_cast<double*>(shared + P.sums_at())[row] += loss * target.weight;
+    if (is_hit && target.weight != 0) add_hit(row);
   }
 }
 

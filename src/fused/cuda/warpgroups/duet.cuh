@@ -216,6 +216,7 @@ struct Duet {
     Pair made[tiles3][2];
     float of[tiles3][2];  // weights of the output
     float loss[2];
+    bool hits[2];
     float down[2];  // the output's deltas
   };
   struct Return {

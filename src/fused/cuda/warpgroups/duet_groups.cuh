@@ -19,6 +19,10 @@ __device__ __forceinline__ void Duet<Net>::there_and_back(double (&sums)[2], int
   deltas(eight, back);
   sums[0] += eight.loss[0];
   sums[1] += eight.loss[1];
+  if constexpr (P.counts_hits()) {
+    if (group == 0 && eight.hits[0]) work.row_hits[eight_row()] += 1;
+    if (group == 0 && eight.hits[1]) work.row_hits[eight_row() + 1] += 1;
+  }
 }
 
 template <class Net>

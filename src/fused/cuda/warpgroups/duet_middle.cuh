@@ -128,6 +128,10 @@ __device__ __forceinline__ void Duet<Net>::output_and_loss(Eight& eight, const f
   const RowLoss two = scalar_loss<P.loss>(output[1] + out_bias, wanted.z, work.loss_shape);
   eight.loss[0] = one.loss * wanted.y;
   eight.loss[1] = two.loss * wanted.w;
+  if constexpr (P.counts_hits()) {
+    eight.hits[0] = wanted.y != 0 && is_right(output[0] + out_bias, wanted.x);
+    eight.hits[1] = wanted.w != 0 && is_right(output[1] + out_bias, wanted.z);
+  }
   eight.down[0] = one.slope * wanted.y * eight.per_row;
   eight.down[1] = two.slope * wanted.w * eight.per_row;
 }

@@ -1,0 +1,74 @@
+// `relative_to: auto` of candidates: decided as in a run of the document alone.
+#include <algorithm>
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "base/text.h"
+#include "model/model.h"
+#include "pipeline/run_folder.h"
+#include "sweep/documents.h"
+#include "sweep/sweeping.h"
+
+namespace stoker::test {
+namespace {
+
+std::string noisy_sine() {
+  const RandomKey key = random_key(12, Purpose::sample, 0);
+  std::string csv = "x\n";
+  for (std::uint32_t i = 0; i < 1'200; ++i)
+    csv += fmt::format("{}\n", std::sin(0.125 * i) + 0.1 * normal(key, i));
+  return csv;
+}
+
+void replace(std::string& text, const std::string& from, const std::string& to) {
+  text.replace(text.find(from), from.size(), to);
+}
+
+// The sweep over windows of the series in this file.
+std::string over_windows(std::string text) {
+  replace(text, "  split: { type: data_split, inputs: { dataset: load.dataset } }\n",
+          "  windows: { type: windows, inputs: { dataset: load.dataset }, config: { length: 16, horizon: 1, "
+          "target_column: x, layout: columns } }\n"
+          "  split: { type: data_split, inputs: { dataset: windows.dataset } }\n");
+  replace(text, "target_column: y", "target_column: x");
+  return text;
+}
+
+double best_loss_of_run(const fs::path& run) {
+  const std::vector<std::string> lines = split_text(read_file(run / "metrics.csv", 1U << 20), '\n');
+  double best = 1e9;
+  for (std::size_t i = 1; i < lines.size(); ++i)
+    if (const auto cells = split_text(lines[i], ','); cells.size() > 3)
+      best = std::min(best, std::stod(cells[3]));
+  return best;
+}
+
+// Its answers are nearer to the last value than to their mean, but short trainings are better without it.
+TEST_F(Sweeps, CandidatesDecideRelativeToAsARunOfTheDocumentDoes) {
+  const std::string text = reading_file(
+      over_windows(network_sweep("validation_ratio: 0.2, epochs: 40, learning_rate: {grid: [0.001]}",
+                                 "strategy: grid", ", relative_to: auto")),
+      noisy_sine());
+  const SweepSummary summary = swept(sweep_of(text));
+  EXPECT_FALSE(load_model(summary.run.folder / "model").preparation.is_relative());
+  ASSERT_EQ(summary.trials.size(), 1U);
+  EXPECT_NEAR(*summary.trials[0].score, best_loss_of_run(summary.run.folder), 1e-5);
+}
+
+TEST_F(Sweeps, FoldsOfACandidateShareItsDecision) {
+  const std::string with_auto = reading_file(
+      over_windows(network_sweep("epochs: 40, learning_rate: {grid: [0.001, 0.002]}",
+                                 "strategy: grid, folds: 3, metric: rmse", ", relative_to: auto")),
+      noisy_sine());
+  std::string with_none = with_auto;
+  replace(with_none, "relative_to: auto", "relative_to: none");
+  const SweepSummary decided = swept(sweep_of(with_auto));
+  const SweepSummary plain = swept(sweep_of(with_none));
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(decided.trials[i].fold_scores, plain.trials[i].fold_scores);
+}
+
+}  // namespace
+}  // namespace stoker::test
