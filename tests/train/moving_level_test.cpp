@@ -5,12 +5,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "base/random.h"
 #include "data/time_order.h"
 #include "data/windows.h"
 #include "predict/intervals.h"
 #include "predict/real_coefficients.h"
 #include "predict/updated_intervals.h"
+#include "train/expect_error.h"
 #include "train/fit.h"
 #include "train/listeners.h"
 #include "train/tables.h"
