@@ -74,7 +74,8 @@ void add_out_of_fold(Pieces& text, const RunRecord::Training& training) {
   text.push_back({printable(fmt::format("{}: out-of-fold on {}", result.card,
                                         counted(static_cast<std::uint64_t>(result.rows), "row"))),
                   Colour::bold});
-  text.push_back({(training.epochs > 0 ? " (early stopping has seen these rows)\n" : "\n") + aligned(rows, "  ")});
+  text.push_back(
+      {(training.epochs > 0 ? " (early stopping has seen these rows)\n" : "\n") + aligned(rows, "  ")});
 }
 
 void add_walk_forward(Pieces& text, const RunRecord::Training& training) {

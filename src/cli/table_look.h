@@ -23,7 +23,8 @@ struct LookedAtTable {
 
 // What a table holds, by a look at it before the run: all rows are to be trained on. `settings` are those of
 // a train card that were given, `windows` those of a series, whose windows are looked at then. None if a
-// look is not quick: a file of more than 64 MB, packed 16, unless the source knows its rows without being read.
+// look is not quick: a file of more than 64 MB, packed 16, unless the source knows its rows without being
+// read.
 std::optional<LookedAtTable> look_at_table(const SourceConfig& source, const std::string& target,
                                            const config::Value& settings, Look look,
                                            const std::optional<WindowsConfig>& windows = std::nullopt);

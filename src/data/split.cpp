@@ -183,8 +183,9 @@ Rows rows_with_ids(const Table& table, const std::vector<std::int64_t>& ids, con
   for (const std::int64_t id : ids) {
     const auto found = row_of.find(id);
     if (found == row_of.end())
-      refuse("{}: there is no row {} among the {} here; rows have their numbers of the source, counted from 0",
-             setting, id, counted(static_cast<std::uint64_t>(table.rows()), "row"));
+      refuse(
+          "{}: there is no row {} among the {} here; rows have their numbers of the source, counted from 0",
+          setting, id, counted(static_cast<std::uint64_t>(table.rows()), "row"));
     rows.push_back(found->second);
   }
   std::sort(rows.begin(), rows.end());

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include <malloc.h>
 #include <sys/resource.h>
 
 #include "base/error.h"
@@ -112,6 +113,13 @@ void fail_allocations_in_place_of_stacks(int more_threads, const ControlGroups& 
   rlimit now{};
   const bool was_lowered = ::getrlimit(RLIMIT_DATA, &now) == 0 && now.rlim_cur != original;
   if (was_lowered) fail_allocations_beyond_control_groups(more_threads, groups);
+}
+
+void return_freed_memory_at_once(const ControlGroups& groups) {
+  constexpr int large_block = 4 << 20;
+  if (!memory_of_control_groups(groups)) return;
+  ::mallopt(M_MMAP_THRESHOLD, large_block);
+  ::mallopt(M_TRIM_THRESHOLD, 4 * large_block);
 }
 
 void restore_allocation_limit() {

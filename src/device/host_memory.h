@@ -29,6 +29,11 @@ void fail_allocations_beyond_control_groups(int threads, const ControlGroups& gr
 // although little of it is used: until then, that much could be allocated beyond the limit of the group. Has
 // no effect if the call above had none.
 void fail_allocations_in_place_of_stacks(int more_threads, const ControlGroups& groups = {});
+// Under a memory limit of a control group, large blocks go back to the system as soon as they are freed.
+// Otherwise the allocator keeps them for the thread that had them, and trainings that follow find less
+// memory. Has no effect if no group has a limit.
+void return_freed_memory_at_once(const ControlGroups& groups = {});
+
 // Sets RLIMIT_DATA as it was before.
 void restore_allocation_limit();
 

@@ -43,8 +43,8 @@ void fail_for_want_of_memory(const std::string& needed_by, const char* reason) {
       needed_by, human_bytes(free_host_memory())));
 }
 
-// With OMP_PROC_BIND, OpenMP binds the thread that loads it to one core. This thread, and every thread that it
-// starts later, would then count that core as the only one of the process.
+// With OMP_PROC_BIND, OpenMP binds the thread that loads it to one core. This thread, and every thread that
+// it starts later, would then count that core as the only one of the process.
 void* loaded_on_all_cores(const std::filesystem::path& path) {
   cpu_set_t before;
   const bool is_known = sched_getaffinity(0, sizeof before, &before) == 0;

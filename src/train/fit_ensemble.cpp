@@ -125,6 +125,7 @@ class EnsembleTraining {
   void train_on_cores() {
     const CpuThreadLimit limit(1);
     const int threads = request_.threads > 0 ? request_.threads : std::max(1, cpu_cores());
+    return_freed_memory_at_once();
     fail_allocations_beyond_control_groups(threads);
     work_within_memory(static_cast<std::int64_t>(trained_.size()), threads, stop_,
                        [&](std::int64_t i, bool is_alone) {

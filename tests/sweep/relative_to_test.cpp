@@ -34,6 +34,7 @@ std::string over_windows(std::string text) {
           "target_column: x, layout: columns } }\n"
           "  split: { type: data_split, inputs: { dataset: windows.dataset } }\n");
   replace(text, "target_column: y", "target_column: x");
+  replace(text, "hidden_layers: [8]", "hidden_layers: [32, 16]");
   return text;
 }
 
@@ -49,7 +50,7 @@ double best_loss_of_run(const fs::path& run) {
 // Its answers are nearer to the last value than to their mean, but short trainings are better without it.
 TEST_F(Sweeps, CandidatesDecideRelativeToAsARunOfTheDocumentDoes) {
   const std::string text = reading_file(
-      over_windows(network_sweep("validation_ratio: 0.2, epochs: 40, learning_rate: {grid: [0.001]}",
+      over_windows(network_sweep("validation_ratio: 0.2, epochs: 40, learning_rate: {grid: [0.005]}",
                                  "strategy: grid", ", relative_to: auto")),
       noisy_sine());
   const SweepSummary summary = swept(sweep_of(text));
@@ -60,7 +61,7 @@ TEST_F(Sweeps, CandidatesDecideRelativeToAsARunOfTheDocumentDoes) {
 
 TEST_F(Sweeps, FoldsOfACandidateShareItsDecision) {
   const std::string with_auto = reading_file(
-      over_windows(network_sweep("epochs: 40, learning_rate: {grid: [0.001, 0.002]}",
+      over_windows(network_sweep("epochs: 40, learning_rate: {grid: [0.004, 0.005]}",
                                  "strategy: grid, folds: 3, metric: rmse", ", relative_to: auto")),
       noisy_sine());
   std::string with_none = with_auto;

@@ -228,14 +228,15 @@ TEST(Stages, KeepAModelOfEach) {
   }
 }
 
-// The rate rises from epoch to epoch, until it is too high: in every stage.
+// The rate rises from epoch to epoch, until weight_decay makes weights grow: in every stage.
 TEST(Stages, ThatDivergeLateGoOnFromTheirBestWeights) {
   const Table table = four_clusters(800);
   FitRequest request = staged(table, test::small_network(), 200);
   TrainingSettings& training = request.spec.training;
   training.optimizer = Optimizer::sgd;
   training.momentum = 0;
-  training.learning_rate = 1e4;
+  training.learning_rate = 4;
+  training.weight_decay = 1;
   training.warmup_epochs = 40;
   training.epochs = 50;
   RecordingListener listener;
