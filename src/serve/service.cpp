@@ -60,8 +60,9 @@ bool is_recorded(const Route& route) {
 // Ends with the token or the session that it was opened with.
 class WatchedStream : public Stream {
  public:
-  WatchedStream(std::unique_ptr<Stream> stream, Caller caller, Gate& gate)
-      : stream_(std::move(stream)), caller_(std::move(caller)), gate_(gate) {}
+  WatchedStream(std::unique_ptr<Stream> stream, Caller caller, Gate& gate,
+                std::shared_ptr<const void> counted)
+      : stream_(std::move(stream)), caller_(std::move(caller)), gate_(gate), counted_(std::move(counted)) {}
   bool more(std::string& text) override {
     if (!gate_.is_still_good(caller_)) return false;
     const ProjectScope project(caller_.project.empty() ? default_project : caller_.project);
@@ -72,6 +73,7 @@ class WatchedStream : public Stream {
   std::unique_ptr<Stream> stream_;
   Caller caller_;
   Gate& gate_;
+  std::shared_ptr<const void> counted_;
 };
 
 bool takes_type(const Route& route, std::string_view type) {
@@ -425,7 +427,8 @@ Response Service::answer(Request& request) {
     if (!call.project().empty()) project.emplace(call.project());
     Response response = found.route->answer(call);
     if (response.stream)
-      response.stream = std::make_unique<WatchedStream>(std::move(response.stream), call.caller, gate_);
+      response.stream = std::make_unique<WatchedStream>(std::move(response.stream), call.caller, gate_,
+                                                        streams_.enter(call.caller.token));
     return response;
   };
   const auto told = [&](int status, const std::exception& error) {
