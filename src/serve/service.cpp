@@ -76,6 +76,23 @@ class WatchedStream : public Stream {
   std::shared_ptr<const void> counted_;
 };
 
+// Empty if the route takes all parameters of the query. Pages and probes may be asked with any.
+std::string unknown_parameter(const Route& route, const Request& request) {
+  if (route.is_page || route.access == Access::anybody) return "";
+  std::vector<std::string> known;
+  for (const Parameter& each : route.parameters)
+    if (each.place == "query") known.push_back(each.name);
+  for (const auto& [name, value] : request.query) {
+    if (name == "project" || std::ranges::find(known, name) != known.end()) continue;
+    const std::string meant = did_you_mean(name, known);
+    if (!meant.empty()) return fmt::format("there is no parameter '{}'{}", printable(name), meant);
+    known.emplace_back("project");
+    return fmt::format("there is no parameter '{}'; {} {} takes {}", printable(name), route.method,
+                       route.path, join(known, ", "));
+  }
+  return "";
+}
+
 bool takes_type(const Route& route, std::string_view type) {
   const std::string kind = lower_case(type.substr(0, type.find(';')));
   return std::ranges::any_of(route.body_types,
@@ -391,6 +408,8 @@ std::optional<Response> Service::early_answer(const Request& head, Reception& re
     }
     const Route& route = *found.route;
     if (auto refused = refuse_caller(head, found, caller)) return finished(std::move(*refused));
+    if (const std::string unknown = unknown_parameter(route, head); !unknown.empty())
+      return finished(error_response(400, unknown));
     const bool has_body = !head.header("content-length").empty() && head.header("content-length") != "0";
     if (!route.body.is_null() && (has_body || !head.header("transfer-encoding").empty()) &&
         !takes_type(route, head.header("content-type")))
