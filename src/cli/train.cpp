@@ -326,8 +326,10 @@ Document build_document(TrainCommand command) {
   const bool is_faulty = seen && seen->is_faulty;
   const bool is_known = seen && !is_faulty;
   LookedAtTable table;
-  if (is_known) table = *seen;
-  else table.shape = assumed_shape(command);
+  if (is_known)
+    table = *seen;
+  else
+    table.shape = assumed_shape(command);
   recommend(command, table, is_known, !command.show.quiet && !is_faulty);
   config::Value cards;
   cards.set("load", load_card(command.data, command.load));

@@ -98,7 +98,7 @@ void fail_allocations_beyond_control_groups(int threads, const ControlGroups& gr
   rlimit stack{};
   std::uint64_t stacks = 0;
   if (::getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur != RLIM_INFINITY)
-    stacks = stack.rlim_cur * static_cast<std::uint64_t>(std::max(threads, 1));
+    stacks = stack.rlim_cur * static_cast<std::uint64_t>(std::max(threads, 0));
   const std::uint64_t used = std::max(used_before, kilobytes_named("/proc/self/status", "VmData:"));
   const std::uint64_t most = used + room + stacks;
   // Never up again: another thread may have allocated memory that it has not touched yet, which VmData and

@@ -308,9 +308,10 @@ ChunkResult TorchEngine::run(const Chunk& chunk) {
     } else {
       settle_cpu_for(request_);
       flushed.emplace();
-      // The threads that share a step run now. The backward pass starts a few for GPUs, if there are any.
-      constexpr int more_threads = 2;
-      if (!std::exchange(has_threads_, true)) fail_allocations_in_place_of_stacks(more_threads);
+      // The threads that share a step run now. If there are GPUs, the backward pass starts a few for them.
+      constexpr int threads_for_gpus = 2;
+      if (!std::exchange(has_threads_, true))
+        fail_allocations_in_place_of_stacks(at::hasCUDA() ? threads_for_gpus : 0);
     }
     ChunkResult result;
     result.stopped_early = has_stopped();

@@ -316,6 +316,12 @@ TEST_F(Run, TrainsAMixtureOfExpertsForOneNumberWithLossesOfItsOwn) {
          "--epochs", "2", "--load-balance", "0.01", "--router-z", router_z, "--device", "cpu", "--quiet"});
     EXPECT_EQ(trained.code, 0) << router_z << trained.errors;
   }
+  const Finished by_default =
+      place_.stoker({"train", "houses.csv", "--target", "y", "--model", "mixture_of_experts",
+                     "--hidden-layers", "8", "--epochs", "2", "--device", "cpu", "--quiet", "--json"});
+  ASSERT_EQ(by_default.code, 0) << by_default.errors;
+  const auto folder = nlohmann::json::parse(by_default.output).at("folder").get<std::string>();
+  EXPECT_THAT(place_.read(folder + "/pipeline.yaml"), HasSubstr("load_balance: 0.01"));
 }
 
 TEST_F(Run, TrainRefusesSettingsThatTheModelDoesNotHave) {

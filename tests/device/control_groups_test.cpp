@@ -145,7 +145,7 @@ void allocate_in_place_of_stacks(const ControlGroups& groups) {
   const bool is_unlimited = is_allocated();
   fail_allocations_beyond_control_groups(60, groups);
   const bool is_in_stacks = is_allocated();
-  fail_allocations_in_place_of_stacks(1, groups);
+  fail_allocations_in_place_of_stacks(0, groups);
   std::_Exit(is_unlimited && is_in_stacks && !is_allocated() ? 0 : 1);
 }
 

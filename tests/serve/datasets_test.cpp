@@ -118,7 +118,7 @@ TEST_F(ServiceDatasets, AreRefusedWithoutLeavingAFile) {
     EXPECT_EQ(upload(without_name, "a\n1\n").status, 400);
     EXPECT_THAT(upload(without_name, "a\n1\n").body, HasSubstr("POST /api/datasets/upload?name=wells.csv"));
   }
-  EXPECT_THAT(upload("?name=rows.csv", "").body, HasSubstr("the request has no body"));
+  EXPECT_THAT(upload("?name=rows.csv", "").body, HasSubstr("'rows.csv' is empty"));
   EXPECT_THAT(upload("?name=evil.sh", "a\n1\n").body, HasSubstr("parquet"));
   EXPECT_EQ(upload("?name=..%2F..%2Fetc%2Fx.csv&id=..%2Fx", "a\n1\n").status, 422);
   EXPECT_EQ(upload("?name=rows.csv", "a,b\n1\n").status, 422);

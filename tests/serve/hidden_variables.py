@@ -198,8 +198,9 @@ class HiddenVariables(unittest.TestCase):
         for source in self.sources():
             with self.subTest(source=source):
                 status, said = self.ask("POST", "/api/training/jobs", {"document": document(source)})
-                cannot_be_read = source["source"] == "postgres" and not has_libpq()
-                self.assertIn(status, (201, 400, 422) + ((503,) if cannot_be_read else ()), said)
+                # Without libpq, the host in an address of a database cannot be compared with that of a variable.
+                missing = not has_libpq() and b"needs the library libpq" in said
+                self.assertIn(status, (503,) if missing else (201, 400, 422), said)
                 if status == 201:
                     jobs.append(json.loads(said)["id"])
         self.assertGreater(len(jobs), 20)
