@@ -2,15 +2,20 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 
+#include <arrow/buffer.h>
+#include <arrow/io/interfaces.h>
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "data/arrow_result.h"
 #include "data/blank_runs.h"
 #include "data/csv_cells.h"
 #include "data/csv_header.h"
 #include "data/missing_words.h"
 #include "data/packed_text.h"
+#include "data/unpacked_limits.h"
 
 namespace stoker {
 namespace {
@@ -33,6 +38,27 @@ TextStart start_of(const std::filesystem::path& path) {
   const bool is_cut = static_cast<std::int64_t>(text.size()) == looked_at_bytes;
   if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
   return {std::move(text), is_cut};
+}
+
+// A first row that ends within its start has fewer columns than the start has characters.
+void refuse_too_wide(const std::filesystem::path& path, const TextStart& start, char delimiter) {
+  if (!start.is_cut || start.text.find('\n') != std::string::npos) return;
+  const auto text = or_refuse(open_text(path, delimiter), path.string());
+  constexpr std::int64_t piece_bytes = 1 << 20;
+  std::int64_t columns = 1;
+  bool is_quoted = false;
+  for (;;) {
+    const auto piece = or_refuse(text->Read(piece_bytes), path.string());
+    if (piece->size() == 0) return;
+    for (const char c : std::string_view(*piece)) {
+      if (c == '"') is_quoted = !is_quoted;
+      if (is_quoted) continue;
+      if (c == '\n') return;
+      if (c == delimiter && ++columns > most_columns_of_table)
+        refuse("{} has more than {} columns, the most that can be read", path.string(),
+               most_columns_of_table);
+    }
+  }
 }
 
 // 1,5;2,75 is cut evenly by commas too, but then every row holds something like 5;2.
@@ -264,6 +290,7 @@ CsvDialect find_dialect(const std::filesystem::path& path, const DialectSettings
   dialect.blank_runs =
       settings.blank_runs || (settings.delimiter == '\0' && has_runs_of_blanks(start, dialect.delimiter));
   if (dialect.blank_runs) dialect.delimiter = '\t';
+  if (!dialect.blank_runs) refuse_too_wide(path, start, dialect.delimiter);
   const std::vector<CsvCells> rows =
       dialect.blank_runs ? start.cut_at_blanks() : start.cut_at(dialect.delimiter);
   dialect.numbers = found_spelling(rows, settings, dialect.delimiter, notes);

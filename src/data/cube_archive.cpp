@@ -10,6 +10,7 @@
 #include "data/column_values.h"
 #include "data/envi.h"
 #include "data/found_cubes.h"
+#include "data/unpacked_limits.h"
 #include "data/zip.h"
 
 namespace stoker {
@@ -114,15 +115,6 @@ void refuse_other_files(const std::map<std::string, const ZippedFile*>& files, c
   if (!has_cubes) refuse("{} is a zip archive without a cube in it", shown);
 }
 
-// A small upload must not fill the disk. Deflate packs zeros a thousand times; measured cubes, at most ten.
-void refuse_if_packed_too_well(std::uint64_t unpacked, std::uint64_t packed, const std::string& shown) {
-  constexpr std::uint64_t most_times = 100;
-  constexpr std::uint64_t always_allowed = std::uint64_t{64} << 20;
-  if (unpacked <= always_allowed || unpacked / most_times <= packed) return;
-  refuse("{} has {} and would take {} unpacked, more than {} times as much; pack it without compression",
-         shown, human_bytes(packed), human_bytes(unpacked), most_times);
-}
-
 }  // namespace
 
 bool is_cube_archive(const fs::path& archive, const std::string& shown) {
@@ -148,6 +140,7 @@ std::string unpack_cubes(const fs::path& archive, const std::string& shown, cons
            most_files_of_archive);
   std::uint64_t bytes = 0;
   for (const ZippedFile& each : files) bytes += each.bytes;
+  // A small upload must not fill the disk.
   refuse_if_packed_too_well(bytes, fs::file_size(archive), shown);
   if (bytes > most_bytes)
     refuse("{} would take {} unpacked; at most {} are taken", shown, human_bytes(bytes),

@@ -16,6 +16,7 @@
 #include "database/postgres_connection.h"
 #include "database/postgres_options.h"
 #include "database/public_postgres_address.h"
+#include "database/role_rights.h"
 #include "database/sqlite.h"
 
 // A database has no content to know again but its rows: they are read when the source is opened, and their
@@ -133,8 +134,9 @@ void check_postgres(const SourceConfig& config, SourceProblems& problems) {
 // whoever wrote the document.
 std::string address_to_connect(const std::string& uri) {
   const std::string address = expanded_uri(uri);
-  if (!connects_to_public_addresses_only() || is_variable_alone(uri)) return address;
-  return database::public_postgres_address(address);
+  if (is_variable_alone(uri)) return address;
+  if (connects_to_public_addresses_only()) return database::public_postgres_address(address);
+  return database::reads_with_plain_roles_only() ? database::postgres_address_of_client(address) : address;
 }
 
 // A variable may be a whole address. Then the words of the server and of libpq repeat parts of it.

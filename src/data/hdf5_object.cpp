@@ -11,7 +11,7 @@ namespace {
 
 [[noreturn]] void reject_other_file(const std::string& shown, const std::string& path, const char* how) {
   refuse(
-      "'{}': the dataset '{}' takes its values from another file ({}), which is not allowed; copy the values "
+      "{}: the dataset '{}' takes its values from another file ({}), which is not allowed; copy the values "
       "into the file, or set follow_external (--follow-external) if you trust it",
       shown, printable(path), how);
 }
@@ -34,7 +34,7 @@ bool is_virtual_of_another(Id creation) {
 void reject_values_elsewhere(const Object& dataset, const std::string& path, const std::string& shown) {
   const Library& h5 = library();
   const Object creation(h5.creation_of(dataset.id()), h5.close_properties);
-  if (!creation.is_open()) refuse("'{}': the dataset '{}' is damaged", shown, printable(path));
+  if (!creation.is_open()) refuse("{}: the dataset '{}' is damaged", shown, printable(path));
   if (h5.external_files(creation.id()) != 0) reject_other_file(shown, path, "external storage");
   if (h5.layout(creation.id()) == code::virtual_layout && is_virtual_of_another(creation.id()))
     reject_other_file(shown, path, "a virtual dataset");

@@ -34,7 +34,7 @@ class Hdf5Dataset {
   Hdf5Dataset(const hdf5::Object& file, std::string path, const std::string& shown, hdf5::OtherFiles others)
       : path_(std::move(path)),
         shown_(shown),
-        dataset_(hdf5::opened_dataset(file, path_, others, shown)),
+        dataset_(hdf5::opened_dataset(file, path_, others, fmt::format("'{}'", shown))),
         space_(dataset_.is_open() ? h5_.space(dataset_.id()) : -1, h5_.close_space),
         type_(dataset_.is_open() ? h5_.type(dataset_.id()) : -1, h5_.close_type) {
     if (!dataset_.is_open() || !space_.is_open() || !type_.is_open())
@@ -194,11 +194,12 @@ std::vector<std::string> column_names(const std::vector<std::string>& paths) {
 
 Rows read_hdf5(const fs::path& path, const std::string& shown, std::vector<std::string> paths,
                hdf5::OtherFiles others) {
-  const hdf5::LimitedLock lock(path, fmt::format("'{}'", shown));
+  const std::string quoted = fmt::format("'{}'", shown);
+  const hdf5::LimitedLock lock(path, quoted);
   const hdf5::Library& h5 = hdf5::library();
   const hdf5::Object file(h5.open_file(path.c_str(), hdf5::code::usual, hdf5::code::usual), h5.close_file);
   if (!file.is_open()) refuse("'{}' is not an HDF5 file, or is damaged", shown);
-  if (paths.empty()) paths = hdf5::datasets_in(file, "/", others, shown);
+  if (paths.empty()) paths = hdf5::datasets_in(file, "/", others, quoted);
   if (paths.empty()) refuse("'{}' has no datasets in its root; name them with datasets", shown);
   Rows rows;
   rows.blocks.emplace_back();

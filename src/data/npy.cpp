@@ -16,11 +16,10 @@
 #include "data/npy_header.h"
 #include "data/page_memory.h"
 #include "data/table_files.h"
+#include "data/unpacked_limits.h"
 
 namespace stoker {
 namespace {
-
-constexpr std::int64_t most_columns = 1'000'000;
 
 struct NumberType {
   std::string_view descr;
@@ -65,8 +64,7 @@ Sizes sizes_of(const std::vector<std::int64_t>& shape, const std::string& file) 
   }
   const Sizes sizes{shape[0], shape.size() == 2 ? shape[1] : 1};
   if (sizes.rows == 0 || sizes.columns == 0) refuse("{} has no rows or no columns", file);
-  if (sizes.columns > most_columns)
-    refuse("{} has {} columns; at most {} can be read", file, sizes.columns, most_columns);
+  refuse_too_many_columns(sizes.columns, file);
   return sizes;
 }
 

@@ -11,6 +11,7 @@
 #include "data/columns_first.h"
 #include "data/npy_header.h"
 #include "data/stored_array.h"
+#include "data/unpacked_limits.h"
 #include "data/zip.h"
 
 namespace stoker {
@@ -109,7 +110,12 @@ StoredArray npy_array(const fs::path& file, const std::string& shown) {
 std::vector<StoredArray> npz_arrays(const fs::path& file, const std::string& shown) {
   constexpr std::size_t longest_start = std::size_t{66} << 10U;  // more than any header takes
   std::vector<StoredArray> arrays;
-  for (const ZippedFile& each : zipped_files(file, shown, longest_start)) {
+  const std::vector<ZippedFile> zipped = zipped_files(file, shown, longest_start);
+  std::uint64_t unpacked_bytes = 0;
+  for (const ZippedFile& each : zipped)
+    if (!each.begin) unpacked_bytes += each.bytes;
+  refuse_if_packed_too_well(unpacked_bytes, fs::file_size(file), shown);
+  for (const ZippedFile& each : zipped) {
     if (!each.name.ends_with(".npy")) continue;
     const std::string name = each.name.substr(0, each.name.size() - 4);
     try {

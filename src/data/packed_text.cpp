@@ -11,17 +11,14 @@
 
 #include "base/text.h"
 #include "data/arrow_result.h"
+#include "data/unpacked_limits.h"
 #include "device/device.h"
 
 namespace stoker {
 namespace {
 
 // A small packed file may unpack to more than any machine holds. What counts is not the text but what reading
-// it takes: a cell is two characters of text, or one, and eight bytes of a column. Few honest files are
-// packed so well that it is 512 times the file.
-constexpr std::uint64_t most_bytes_of_a_packed_byte = 512;
-constexpr std::uint64_t always_allowed_bytes = std::uint64_t{256} << 20;
-
+// it takes: a cell is two characters of text, or one, and eight bytes of a column.
 class BoundedInput : public arrow::io::InputStream {
  public:
   BoundedInput(std::shared_ptr<arrow::io::InputStream> inner, char delimiter, std::uint64_t packed_bytes)
@@ -85,8 +82,7 @@ arrow::Result<std::shared_ptr<arrow::io::InputStream>> unpacked_by(
 }
 
 std::uint64_t most_unpacked_bytes(std::uint64_t packed_bytes) {
-  return std::min(std::max(always_allowed_bytes, packed_bytes * most_bytes_of_a_packed_byte),
-                  memory_bytes() / 4 * 3);
+  return std::min(most_bytes_of_rows(packed_bytes), memory_bytes() / 4 * 3);
 }
 
 arrow::Result<std::shared_ptr<arrow::io::InputStream>> open_unpacked(const std::filesystem::path& path) {

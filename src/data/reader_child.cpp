@@ -44,6 +44,11 @@ std::vector<fs::path> paths_in(const json& list) {
   return paths;
 }
 
+// A file that is somebody's own: messages call it by its address, not by where it was put.
+std::shared_ptr<const void> kept_by_the_parent() {
+  return std::make_shared<const bool>(true);
+}
+
 json left_out_json(const UnreadRows& rows) {
   json first = json::array();
   for (const UnreadRows::Row& each : rows.first) first.push_back({each.line, printable(each.problem)});
@@ -71,7 +76,8 @@ class ReaderChild {
 json ReaderChild::opened(const json& request) {
   const SourceConfig config = config_in(request);
   if (request.contains("fetched"))
-    KeptDownloads::keep(expanded_url(config.url), {request.at("fetched").get<std::string>(), nullptr});
+    KeptDownloads::keep(expanded_url(config.url),
+                        {request.at("fetched").get<std::string>(), kept_by_the_parent()});
   source_ = source_of(config).open(config, request.at("base").get<std::string>(), nullptr);
   json facts{{"description", source_->description()},
              {"bytes", source_->bytes()},
@@ -146,7 +152,7 @@ json ReaderChild::answer(const json& request) {
   if (wanted == "fetch") return fetched(request);
   if (wanted == "fingerprint") return source_->fingerprint();
   if (wanted == "read") return called_as_people_do([&] { return read(request); });
-  if (wanted == "first_rows") return first_rows(request);
+  if (wanted == "first_rows") return called_as_people_do([&] { return first_rows(request); });
   if (wanted == "whole_rows") return called_as_people_do([&] { return whole_rows(request); });
   if (wanted == "answer") {
     const SourceConfig config = config_in(request);

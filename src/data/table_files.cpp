@@ -24,6 +24,9 @@
 #include <parquet/arrow/reader.h>
 #include <parquet/arrow/writer.h>
 #include <parquet/exception.h>
+#include <parquet/file_reader.h>
+#include <parquet/metadata.h>
+#include <parquet/schema.h>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -34,6 +37,7 @@
 #include "data/kept_columns.h"
 #include "data/page_memory.h"
 #include "data/reading_memory.h"
+#include "data/unpacked_limits.h"
 #include "data/windows_files.h"
 #include "device/workers.h"
 
@@ -214,15 +218,23 @@ arrow::Result<arrow::RecordBatchVector> read_batches(const std::shared_ptr<arrow
   return batches;
 }
 
+arrow::Status check_columns(int columns) {
+  if (columns <= most_columns_of_table) return arrow::Status::OK();
+  return arrow::Status::CapacityError("it has ", columns, " columns; at most ", most_columns_of_table,
+                                      " can be read");
+}
+
 arrow::Result<std::shared_ptr<arrow::Table>> read_ipc(
-    const std::shared_ptr<arrow::io::RandomAccessFile>& file, bool use_threads) {
+    const std::shared_ptr<arrow::io::RandomAccessFile>& file, bool use_threads, std::uint64_t limit) {
   auto options = arrow::ipc::IpcReadOptions::Defaults();
   options.use_threads = use_threads;
-  options.memory_pool = page_memory();  // what is let go goes back to the system at once
+  // Of pages: what is let go goes back to the system at once.
+  options.memory_pool = bounded_memory(page_memory(), limit);
   ARROW_ASSIGN_OR_RAISE(const auto magic, file->Read(6));
   ARROW_RETURN_NOT_OK(file->Seek(0));
   if (magic->ToString() == "ARROW1") {
     ARROW_ASSIGN_OR_RAISE(const auto reader, arrow::ipc::RecordBatchFileReader::Open(file, options));
+    ARROW_RETURN_NOT_OK(check_columns(reader->schema()->num_fields()));
     const bool is_shared = use_threads && !holds_dictionaries(reader->schema()->fields());
     ARROW_ASSIGN_OR_RAISE(
         const arrow::RecordBatchVector batches,
@@ -230,24 +242,57 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_ipc(
     return arrow::Table::FromRecordBatches(reader->schema(), batches);
   }
   ARROW_ASSIGN_OR_RAISE(const auto reader, arrow::ipc::RecordBatchStreamReader::Open(file.get(), options));
+  ARROW_RETURN_NOT_OK(check_columns(reader->schema()->num_fields()));
   return reader->ToTable();
+}
+
+// Numbers take as many bytes as their type has, however well they are packed. Of text only its lengths are
+// known before it is read.
+arrow::Status check_size_of_numbers(const parquet::FileMetaData& file, std::uint64_t limit) {
+  constexpr double bits_of_byte = 8;
+  double bytes = 0;
+  for (int group = 0; group < file.num_row_groups(); ++group) {
+    const auto rows = file.RowGroup(group);
+    for (int column = 0; column < rows->num_columns(); ++column) {
+      const auto values = static_cast<double>(rows->ColumnChunk(column)->num_values());
+      const parquet::ColumnDescriptor& kind = *file.schema()->Column(column);
+      switch (kind.physical_type()) {
+        case parquet::Type::BOOLEAN:
+          bytes += values / bits_of_byte;
+          break;
+        case parquet::Type::BYTE_ARRAY:
+          bytes += values * sizeof(std::int32_t);
+          break;
+        case parquet::Type::FIXED_LEN_BYTE_ARRAY:
+          bytes += values * kind.type_length();
+          break;
+        default:
+          bytes += values * parquet::GetTypeByteSize(kind.physical_type());
+      }
+    }
+  }
+  return bytes <= static_cast<double>(limit) ? arrow::Status::OK() : takes_too_much(limit);
 }
 
 // Column by column, of whose packed bytes a few pages are in memory at a time: less than all of them at once,
 // and faster, since they stay in the cache.
 arrow::Result<std::shared_ptr<arrow::Table>> read_parquet_file(
-    const std::shared_ptr<arrow::io::RandomAccessFile>& file, bool use_threads) {
+    const std::shared_ptr<arrow::io::RandomAccessFile>& file, bool use_threads, std::uint64_t limit) {
   constexpr std::int64_t packed_bytes_at_once = std::int64_t{1} << 20;
   try {
-    parquet::ReaderProperties packed(reading_memory());
+    arrow::MemoryPool* const memory = bounded_memory(reading_memory(), limit);
+    parquet::ReaderProperties packed(memory);
     packed.enable_buffered_stream();
     packed.set_buffer_size(packed_bytes_at_once);
     parquet::arrow::FileReaderBuilder builder;
     ARROW_RETURN_NOT_OK(builder.Open(file, packed));
-    builder.memory_pool(reading_memory());
+    builder.memory_pool(memory);
     parquet::ArrowReaderProperties properties(use_threads);
     properties.set_pre_buffer(false);
     ARROW_ASSIGN_OR_RAISE(const auto reader, builder.properties(properties)->Build());
+    const auto told = reader->parquet_reader()->metadata();
+    ARROW_RETURN_NOT_OK(check_columns(told->num_columns()));
+    ARROW_RETURN_NOT_OK(check_size_of_numbers(*told, limit));
     return reader->ReadTable();
   } catch (const parquet::ParquetStatusException& error) {
     return error.status();
@@ -256,10 +301,26 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_parquet_file(
   }
 }
 
+// Too many columns, and columns that take too much, are no damage.
+void or_refuse_file(const arrow::Status& status, const std::string& name, const std::string& complaint) {
+  or_refuse(status, name, status.IsCapacityError() ? "" : complaint);
+}
+
 // Offsets, dictionary indices and UTF-8 of a file from outside are not to be trusted.
-Table validated(std::shared_ptr<arrow::Table> columns, const std::string& name) {
+Table validated(const arrow::Result<std::shared_ptr<arrow::Table>>& read, const std::string& name,
+                const std::string& complaint, std::uint64_t limit) {
+  or_refuse_file(read.status(), name, complaint);
+  const std::shared_ptr<arrow::Table>& columns = *read;
+  or_refuse(columns->Validate(), name, "is damaged");
+  or_refuse_file(check_size_written_out(*columns, limit), name, complaint);
   or_refuse(columns->ValidateFull(), name, "is damaged");
-  return {std::move(columns)};
+  return {columns};
+}
+
+std::uint64_t limit_for(const std::filesystem::path& path) {
+  std::error_code unknown;
+  const std::uintmax_t bytes = std::filesystem::file_size(path, unknown);
+  return most_bytes_of_rows(unknown ? 0 : bytes);
 }
 
 }  // namespace
@@ -343,21 +404,22 @@ Table open_arrow(const std::filesystem::path& path, std::uint64_t large_bytes) {
 
 Table read_arrow_file(const std::filesystem::path& path) {
   const auto file = open_file(path, page_memory());
-  const std::string name = path.string();
-  return validated(
-      or_refuse(read_ipc(file, reads_in_threads(path)), name, "is not a readable Arrow IPC file or stream"),
-      name);
+  const std::uint64_t limit = limit_for(path);
+  return validated(read_ipc(file, reads_in_threads(path), limit), path.string(),
+                   "is not a readable Arrow IPC file or stream", limit);
 }
 
 Table read_parquet(const std::filesystem::path& path) {
-  const std::string name = path.string();
-  auto columns = read_parquet_file(open_file(path, reading_memory()), reads_in_threads(path));
-  return validated(or_refuse(std::move(columns), name, "is not a readable Parquet file"), name);
+  const std::uint64_t limit = limit_for(path);
+  const auto file = open_file(path, reading_memory());
+  return validated(read_parquet_file(file, reads_in_threads(path), limit), path.string(),
+                   "is not a readable Parquet file", limit);
 }
 
 Table checked_columns(Table table, const std::string& name) {
   std::vector<std::string> names = table.column_names();
   if (names.empty()) refuse("{} has no columns", name);
+  refuse_too_many_columns(std::ssize(names), name);
   std::unordered_set<std::string> seen;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i].empty()) names[i] = fmt::format("column_{}", i + 1);

@@ -19,6 +19,7 @@
 #include "data/packed_text.h"
 #include "data/table_files.h"
 #include "data/unnamed_file.h"
+#include "data/unpacked_limits.h"
 
 namespace stoker {
 namespace {
@@ -213,7 +214,11 @@ std::optional<WholeRows> read_whole_batches(const std::filesystem::path& path) {
   const auto file = or_refuse(arrow::io::ReadableFile::Open(path.string()), path.string());
   const auto magic = or_refuse(file->Read(6), path.string());
   or_refuse(file->Seek(magic->ToString() == "ARROW1" ? bytes_of_magic : 0), path.string());
-  const auto opened = arrow::ipc::RecordBatchStreamReader::Open(file.get());
+  const std::uint64_t limit =
+      most_bytes_of_rows(static_cast<std::uint64_t>(or_refuse(file->GetSize(), path.string())));
+  auto options = arrow::ipc::IpcReadOptions::Defaults();
+  options.memory_pool = bounded_memory(arrow::default_memory_pool(), limit);
+  const auto opened = arrow::ipc::RecordBatchStreamReader::Open(file.get(), options);
   fail_for_machine(opened.status(), path.string());
   if (!opened.ok()) return std::nullopt;
   arrow::RecordBatchVector batches;
@@ -221,15 +226,20 @@ std::optional<WholeRows> read_whole_batches(const std::filesystem::path& path) {
   for (;;) {
     const auto batch = (*opened)->Next();
     fail_for_machine(batch.status(), path.string());
-    if (!batch.ok() || *batch == nullptr || !(*batch)->ValidateFull().ok()) break;
+    if (batch.status().IsCapacityError()) or_refuse(batch.status(), path.string());
+    if (!batch.ok() || *batch == nullptr || !(*batch)->Validate().ok()) break;
+    const auto piece = or_refuse(arrow::Table::FromRecordBatches({*batch}), path.string());
+    or_refuse(check_size_written_out(*piece, limit), path.string());
+    if (!(*batch)->ValidateFull().ok()) break;
     rows += (*batch)->num_rows();
     batches.push_back(*batch);
   }
   if (rows == 0) return std::nullopt;
   UnreadRows left_out;
   left_out.cut = fmt::format("the file is damaged or cut short behind row {}", rows);
-  return WholeRows{{or_refuse(arrow::Table::FromRecordBatches((*opened)->schema(), batches), path.string())},
-                   std::move(left_out)};
+  auto table = or_refuse(arrow::Table::FromRecordBatches((*opened)->schema(), batches), path.string());
+  or_refuse(check_size_written_out(*table, limit), path.string());
+  return WholeRows{{std::move(table)}, std::move(left_out)};
 }
 
 }  // namespace stoker

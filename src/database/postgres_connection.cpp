@@ -93,6 +93,7 @@ PostgresConnection::PostgresConnection(const std::string& address, const std::st
                                        const StopSignal& stop)
     : stop_(stop), secrets_(secrets_in(address, name_of_setting)) {
   connect(address, "PostgreSQL");
+  end_queries_of_lost_clients();
   rows_of("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
   // A snapshot has digits, letters and dashes alone; it is quoted all the same.
   if (!snapshot.empty()) {
@@ -109,6 +110,18 @@ PostgresConnection::PostgresConnection(const std::string& address, const std::st
 PostgresConnection::PostgresConnection(const Address& address, const StopSignal& stop)
     : stop_(stop), secrets_(secrets_in(address.text, address.called)) {
   connect(address.text, "the PostgreSQL of " + address.called);
+}
+
+// A reader that is killed cannot cancel its query, and a server otherwise notices only when it has rows to
+// send. Servers on a system that cannot look at a connection reject the setting and keep their usual way.
+void PostgresConnection::end_queries_of_lost_clients() {
+  constexpr int first_version_with_setting = 140'000;
+  if (pq().server_version(connection_.get()) < first_version_with_setting) return;
+  try {
+    rows_of("SET client_connection_check_interval = '1s'");
+  } catch (const Error& error) {
+    if (error.cause() != Cause::request || is_lost()) throw;
+  }
 }
 
 void PostgresConnection::connect(const std::string& address, const std::string& server) {

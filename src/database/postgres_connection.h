@@ -60,6 +60,7 @@ class PostgresConnection {
   using Result = std::unique_ptr<PGresult, ClearsResult>;
 
   void connect(const std::string& address, const std::string& server);
+  void end_queries_of_lost_clients();
   void send(const std::string& text, const TextRow& parameters);
   void wait_for_input();
   void heed_stop();

@@ -69,6 +69,11 @@ KeywordValues checked_values(const std::string& address) {
       host.empty() ? "an address without a host" : fmt::format("the host '{}'", printable(host)));
 }
 
+// libpq's own default without a host is a socket too.
+bool is_socket(const std::string& host) {
+  return host.empty() || host.starts_with('/') || host.starts_with('@');
+}
+
 std::vector<std::string> numbers_of(const addrinfo* found) {
   std::vector<std::string> numbers;
   for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
@@ -82,8 +87,7 @@ std::vector<std::string> numbers_of(const addrinfo* found) {
 
 // The public addresses of a host, as numbers.
 std::vector<std::string> public_numbers(const std::string& host) {
-  const bool is_socket = host.empty() || host.starts_with('/') || host.starts_with('@');
-  if (is_socket) refuse_host(host);
+  if (is_socket(host)) refuse_host(host);
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
@@ -116,12 +120,34 @@ std::string quoted(const std::string& value) {
   return text + "'";
 }
 
-std::string with_addresses(KeywordValues values) {
+struct ListedHosts {
+  std::vector<std::string> hosts;
+  std::vector<std::string> given;  // as numbers
+  std::vector<std::string> ports;
+  const std::string& target(std::size_t i) const { return given[i].empty() ? hosts[i] : given[i]; }
+};
+
+ListedHosts hosts_in(const KeywordValues& values) {
   const auto counted = values.find(values.contains("host") ? "host" : "hostaddr");
   const std::size_t count = counted == values.end() ? 1 : split_text(counted->second, ',').size();
-  const std::vector<std::string> hosts = listed(values, "host", count);
-  const std::vector<std::string> given = listed(values, "hostaddr", count);
-  const std::vector<std::string> ports = listed(values, "port", count);
+  return {listed(values, "host", count), listed(values, "hostaddr", count), listed(values, "port", count)};
+}
+
+void refuse_sockets(const KeywordValues& values) {
+  const ListedHosts listed_hosts = hosts_in(values);
+  for (std::size_t i = 0; i < listed_hosts.hosts.size(); ++i)
+    if (is_socket(listed_hosts.target(i)))
+      refuse(
+          "uri: {} leads to a socket of this machine, which an address from a client may not; name a host, "
+          "or "
+          "let the operator of the service set a variable to the whole address, and write ${{NAME}}",
+          listed_hosts.target(i).empty() ? "an address without a host"
+                                         : fmt::format("the host '{}'", printable(listed_hosts.target(i))));
+}
+
+std::string with_addresses(KeywordValues values) {
+  const auto [hosts, given, ports] = hosts_in(values);
+  const std::size_t count = hosts.size();
   std::vector<std::string> names;
   std::vector<std::string> numbers;
   std::vector<std::string> ports_of_numbers;
@@ -140,15 +166,25 @@ std::string with_addresses(KeywordValues values) {
   return address;
 }
 
-}  // namespace
-
-std::string public_postgres_address(const std::string& address) {
-  if (address.empty()) return address;  // then libpq's variables say all, which are the operator's
-  KeywordValues values = checked_values(address);
+bool is_server_of_operator(const KeywordValues& values) {
   const bool names_host = values.contains("host") || values.contains("hostaddr");
   const bool operator_names_host = std::getenv("PGHOST") != nullptr || std::getenv("PGHOSTADDR") != nullptr;
-  if (!names_host && operator_names_host && !values.contains("port")) return address;
-  return with_addresses(std::move(values));
+  return !names_host && operator_names_host && !values.contains("port");
+}
+
+}  // namespace
+
+std::string postgres_address_of_client(const std::string& address) {
+  if (address.empty()) return address;  // then libpq's variables say all, which are the operator's
+  const KeywordValues values = checked_values(address);
+  if (!is_server_of_operator(values)) refuse_sockets(values);
+  return address;
+}
+
+std::string public_postgres_address(const std::string& address) {
+  if (address.empty()) return address;
+  KeywordValues values = checked_values(address);
+  return is_server_of_operator(values) ? address : with_addresses(std::move(values));
 }
 
 }  // namespace stoker::database

@@ -1,11 +1,15 @@
 #include "database/sqlite.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <fstream>
 #include <memory>
 #include <set>
 #include <string>
 #include <string_view>
+
+#include <sys/mman.h>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -23,12 +27,55 @@ const SqliteLibrary& sqlite() {
   return sqlite_library();
 }
 
+// As the header of a file says.
+bool is_in_wal_mode(const std::filesystem::path& path) {
+  constexpr std::size_t read_version_at = 19;
+  constexpr char wal_version = 2;
+  std::array<char, read_version_at + 1> header{};
+  return std::ifstream(path, std::ios::binary).read(header.data(), header.size()) &&
+         header[read_version_at] == wal_version;
+}
+
+bool has_write_ahead_log(const std::filesystem::path& path) {
+  std::error_code none;
+  const std::uintmax_t bytes =
+      std::filesystem::file_size(std::filesystem::weakly_canonical(path, none).string() + "-wal", none);
+  return !none && bytes > 0;
+}
+
+std::string address_of(const std::filesystem::path& path, const char* parameter) {
+  std::string address = "file:";
+  for (const char each : std::filesystem::absolute(path).string())
+    address += std::string_view("%?#").find(each) == std::string_view::npos
+                   ? std::string(1, each)
+                   : fmt::format("%{:02X}", static_cast<unsigned char>(each));
+  return address + "?" + parameter;
+}
+
+// Sizes in a damaged file can be beyond any memory. A sound file and its rows take less than this.
+bool is_memory_short(const std::filesystem::path& file) {
+  constexpr std::uintmax_t usual = std::uintmax_t{64} << 20U;
+  constexpr std::uintmax_t longest_value = 1'000'000'000;  // of SQLite as it is built
+  std::error_code none;
+  const std::uintmax_t size = std::filesystem::file_size(file, none);
+  const std::size_t bytes = usual + 2 * std::min(none ? 0 : size, longest_value);
+  void* const taken = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (taken == MAP_FAILED) return true;
+  ::munmap(taken, bytes);
+  return false;
+}
+
 class SqliteFile {
  public:
   SqliteFile(std::filesystem::path path, const StopSignal* stop) : path_(std::move(path)), stop_(stop) {
     sqlite3* opened = nullptr;
-    const int code = sqlite().open(path_.c_str(), &opened,
-                                   sqlite_code::open_read_only | sqlite_code::open_without_mutex, nullptr);
+    // To read a file in WAL mode, SQLite writes an index of its log next to it. Without a log there is
+    // nothing to index, and the file is read as one that nobody writes to.
+    const bool is_unchanging = is_in_wal_mode(path_) && !has_write_ahead_log(path_);
+    const std::string place = is_unchanging ? address_of(path_, "immutable=1") : path_.string();
+    const int flags = sqlite_code::open_read_only | sqlite_code::open_without_mutex;
+    const int code =
+        sqlite().open(place.c_str(), &opened, flags | (is_unchanging ? sqlite_code::open_uri : 0), nullptr);
     database_.reset(opened);
     if (code != sqlite_code::ok) refuse_error(code);
     sqlite().busy_timeout(opened, patience);
@@ -37,7 +84,7 @@ class SqliteFile {
     for (const char* caution : {"PRAGMA trusted_schema = OFF", "PRAGMA cell_size_check = ON"})
       step(prepared(caution).get());
     find_recursive_views();
-    sqlite().set_authorizer(opened, refuse_recursive_views, this);
+    sqlite().set_authorizer(opened, authorize, this);
   }
 
   using Statement = std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)>;
@@ -59,6 +106,12 @@ class SqliteFile {
     if (code == sqlite_code::row) return true;
     if (code != sqlite_code::done) refuse_error(code);
     return false;
+  }
+
+  [[noreturn]] void refuse_memory() const {
+    if (is_memory_short(path_)) throw OutOfMemory("out of memory while an SQLite file was read");
+    refuse("'{}' is damaged, or the query makes too large values: SQLite cannot hold one of them in memory",
+           path_.string());
   }
 
  private:
@@ -98,12 +151,21 @@ class SqliteFile {
   }
 
   // A view is named where one of its columns is read, and as the origin of everything that it does itself.
-  static int refuse_recursive_views(void* file, int action, const char* table, const char*, const char*,
-                                    const char* origin) {
-    const auto& views = static_cast<const SqliteFile*>(file)->recursive_views_;
+  // `pragma_database_list` shows the path of the file, which is not for those who write queries.
+  static int authorize(void* file, int action, const char* name, const char*, const char*,
+                       const char* origin) {
+    auto& self = *static_cast<SqliteFile*>(file);
+    if (action == sqlite_code::pragma && name != nullptr && lower_case(name) == "database_list") {
+      self.asks_for_path_ = true;
+      return sqlite_code::deny;
+    }
+    return self.is_of_recursive_view(action, name, origin) ? sqlite_code::deny : sqlite_code::ok;
+  }
+
+  bool is_of_recursive_view(int action, const char* table, const char* origin) const {
+    const auto& views = recursive_views_;
     const auto is_one = [&](const char* name) { return name != nullptr && views.contains(lower_case(name)); };
-    return is_one(origin) || (action == sqlite_code::read && is_one(table)) ? sqlite_code::deny
-                                                                            : sqlite_code::ok;
+    return is_one(origin) || (action == sqlite_code::read && is_one(table));
   }
 
   // Blanks and comments may follow.
@@ -118,7 +180,8 @@ class SqliteFile {
   [[noreturn]] void refuse_error(int code) const {
     const int kind = code & 0xff;  // the rest tells more
     const std::string reason = database_ == nullptr ? "out of memory" : sqlite().error(database_.get());
-    if (kind == sqlite_code::no_memory) throw OutOfMemory("out of memory while an SQLite file was read");
+    if (kind == sqlite_code::no_memory) refuse_memory();
+    if (asks_for_path_) refuse("the query reads database_list, which is not allowed");
     if (kind == sqlite_code::interrupted) {
       if (stop_ != nullptr && stop_->reason() == StopReason::time_limit)
         fail("reading from SQLite did not finish in the time allowed");
@@ -142,6 +205,7 @@ class SqliteFile {
   std::filesystem::path path_;
   const StopSignal* stop_;
   std::set<std::string> recursive_views_;  // in lower case
+  bool asks_for_path_ = false;
   std::unique_ptr<sqlite3, Closes> database_;
 };
 
@@ -221,7 +285,7 @@ void read_declared_arrays(sqlite3_stmt* statement, Rows& rows) {
   settle_shapes(rows);
 }
 
-void take_value(sqlite3_stmt* statement, int c, LooseColumns& columns) {
+void take_value(const SqliteFile& file, sqlite3_stmt* statement, int c, LooseColumns& columns) {
   const auto column = static_cast<std::size_t>(c);
   switch (sqlite().type(statement, c)) {
     case sqlite_code::integer:
@@ -230,7 +294,7 @@ void take_value(sqlite3_stmt* statement, int c, LooseColumns& columns) {
       return columns.put_real(column, sqlite().real(statement, c));
     case sqlite_code::text: {
       const auto* text = reinterpret_cast<const char*>(sqlite().text(statement, c));
-      if (text == nullptr) throw OutOfMemory("out of memory while an SQLite file was read");
+      if (text == nullptr) file.refuse_memory();
       return columns.put_text(column, {text, static_cast<std::size_t>(sqlite().bytes(statement, c))});
     }
     case sqlite_code::blob:
@@ -253,7 +317,7 @@ Rows read_sqlite(const std::filesystem::path& file, const Selection& selection, 
   const int count = sqlite().columns(statement.get());
   try {
     while (database.step(statement.get())) {
-      for (int c = 0; c < count; ++c) take_value(statement.get(), c, columns);
+      for (int c = 0; c < count; ++c) take_value(database, statement.get(), c, columns);
       columns.end_row();
     }
     Rows rows = columns.finish(declared_booleans(statement.get()));

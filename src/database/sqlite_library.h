@@ -26,9 +26,11 @@ constexpr int done = 101;
 constexpr int open_read_only = 1;
 constexpr int open_read_write = 2;
 constexpr int open_create = 4;
+constexpr int open_uri = 0x40;
 constexpr int open_without_mutex = 0x8000;
 constexpr int deny = 1;
 constexpr int not_authorized = 23;
+constexpr int pragma = 19;     // an action
 constexpr int read = 20;       // an action
 constexpr int recursive = 33;  // an action: a common table expression that refers to itself
 constexpr int integer = 1;
@@ -43,7 +45,7 @@ struct SqliteLibrary {
   int (*busy_timeout)(sqlite3*, int milliseconds);
   void (*progress_handler)(sqlite3*, int operations, int (*ask)(void*), void* payload);
   // `ask` is asked while a statement is prepared about each thing that it would do, and answers ok or deny.
-  // Of a read its first text is the table or view.
+  // Of a read its first text is the table or view, of a pragma its name.
   int (*set_authorizer)(sqlite3*,
                         int (*ask)(void*, int action, const char*, const char*, const char*, const char*),
                         void* payload);

@@ -169,7 +169,11 @@ struct KeptUpload {
 KeptUpload keep_file(Service& service, const Call& call, const std::string& ending) {
   const fs::path file = service.folder() / "uploads" / (random_id() + ending);
   fs::rename(call.request.body_file, file);
-  return {file, (call.truth("cubes") ? "cubes:" : "") + file.string(), flags_of_keys(call)};
+  KeptUpload kept{file, (call.truth("cubes") ? "cubes:" : "") + file.string(), flags_of_keys(call)};
+  for (const char* setting : {"table", "query"})
+    if (const std::string given = call.text(setting); !given.empty())
+      kept.flags.push_back(fmt::format("--{}={}", setting, given));
+  return kept;
 }
 
 // Files of cubes that came in one archive, in a folder of their own.
@@ -411,7 +415,9 @@ std::vector<Route> dataset_routes(Service& service) {
       {"faulty", help_of_faulty, {{"type", "boolean"}}},
       {"cubes", "The file holds cubes, where it might as well hold rows", {{"type", "boolean"}}},
       {"cube_key", "Of cubes in npz and HDF5: the array that holds them"},
-      {"mask_key", "Of cubes in npz and HDF5: the array that holds their masks"}};
+      {"mask_key", "Of cubes in npz and HDF5: the array that holds their masks"},
+      {"table", "Table or view of an SQLite file to read; needed if the file has several"},
+      {"query", "SELECT whose rows are read from an SQLite file, instead of a table"}};
   upload.body = json{{"type", "string"}, {"format", "binary"}};
   upload.body_types = {"*/*"};
   upload.is_upload = true;

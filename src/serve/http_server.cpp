@@ -21,6 +21,10 @@ using tcp = net::ip::tcp;
 
 constexpr auto pause_of_streams = std::chrono::milliseconds(200);
 constexpr auto beat_of_streams = std::chrono::seconds(15);
+// Reading the long history of a job keeps a thread busy. These threads serve streams alone, so that a request
+// never waits for one.
+constexpr std::size_t threads_of_streams = 2;
+
 int status_of(const beast::error_code& error) {
   if (error == http::error::header_limit || error == http::error::buffer_overflow) return 431;
   if (error == http::error::body_limit) return 413;
@@ -63,6 +67,7 @@ class HttpServer::Inside {
       }
     }
     pool_.join();
+    stream_pool_.join();
   }
   void stop() {
     net::post(io_, [this] {
@@ -263,14 +268,15 @@ class HttpServer::Inside {
 
   template <class Peer>
   net::awaitable<bool> send(Peer& peer, const Request& request, Response& response, bool keeps) {
-    if (response.stream && request.method != "HEAD") co_return co_await send_stream(peer, response);
+    if (response.stream && request.method != "HEAD") co_return co_await send_stream(peer, request, response);
     if (!response.file.empty())
       co_return co_await send_file(pool_, peer, config_.limits, request, response, keeps);
     co_return co_await send_text(peer, config_.limits, request, response, keeps);
   }
 
+  // A listener that has left is noticed between two pieces, so that it does not count for longer.
   template <class Peer>
-  net::awaitable<bool> send_stream(Peer& peer, Response& response) {
+  net::awaitable<bool> send_stream(Peer& peer, const Request& request, Response& response) {
     http::response<http::empty_body> message;
     set_headers(message, response, false);
     message.chunked(true);
@@ -280,9 +286,9 @@ class HttpServer::Inside {
     if (error) co_return false;
     net::steady_timer timer(io_);
     auto last = steady_clock::now();
-    for (bool goes_on = true; goes_on && !is_stopping_;) {
+    for (bool goes_on = true; goes_on && !is_stopping_ && !request.client_has_left();) {
       std::string text;
-      goes_on = co_await on_worker<bool>(pool_, [&] { return response.stream->more(text); });
+      goes_on = co_await on_worker<bool>(stream_pool_, [&] { return response.stream->more(text); });
       const auto now = steady_clock::now();
       // A line that says nothing shows whether the listener is still there.
       if (text.empty() && now - last >= beat_of_streams) text = ":\n\n";
@@ -332,6 +338,7 @@ class HttpServer::Inside {
   ConnectionCount counter_;
   net::io_context io_{1};
   net::thread_pool pool_;
+  net::thread_pool stream_pool_{threads_of_streams};
   net::ssl::context ssl_{net::ssl::context::tls_server};
   tcp::acceptor acceptor_;
   net::steady_timer closing_{io_};

@@ -18,7 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t most_at_once = 256 * 1024;
+// Of each file in one piece: streams take turns with these.
+constexpr std::size_t most_at_once = 64 * 1024;
 constexpr std::size_t longest_line = 8 * 1024 * 1024;
 // Of those who change records without telling.
 constexpr auto longest_without_a_look = std::chrono::seconds(10);

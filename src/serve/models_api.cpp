@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "serve/client_words.h"
 #include "serve/service.h"
 #include "store/model_archive.h"
 
@@ -123,6 +124,19 @@ Response model_file(Service& service, Call& call) {
   return response;
 }
 
+// What is wrong is told by the names of the archive, not by where it was unpacked.
+void unpack_sound_model(const std::filesystem::path& archive, const std::filesystem::path& folder) {
+  try {
+    unpack_model(archive, folder);
+    load_model(folder);
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const Error& error) {
+    const NamedPaths names{{folder.string() + "/", ""}, {folder.string(), "the archive"}};
+    throw Error(error.code(), with_names(error.what(), names), error.cause());
+  }
+}
+
 Response upload_model(Service& service, Call& call) {
   if (call.request.body_file.empty()) throw HttpError(400, "the request has no body; it takes a tar archive");
   const std::string name = sound_model_name(call.text("name", "uploaded"));
@@ -130,8 +144,7 @@ Response upload_model(Service& service, Call& call) {
   make_folder(models);
   const std::string id = random_id();
   AtomicFolder folder(models / id);
-  unpack_model(call.request.body_file, folder.folder());
-  load_model(folder.folder());
+  unpack_sound_model(call.request.body_file, folder.folder());
   folder.commit();
   ModelRecord model = model_record(models / id, name);
   model.id = id;

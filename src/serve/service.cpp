@@ -60,8 +60,9 @@ bool is_recorded(const Route& route) {
 // Ends with the token or the session that it was opened with.
 class WatchedStream : public Stream {
  public:
-  WatchedStream(std::unique_ptr<Stream> stream, Caller caller, Gate& gate)
-      : stream_(std::move(stream)), caller_(std::move(caller)), gate_(gate) {}
+  WatchedStream(std::unique_ptr<Stream> stream, Caller caller, Gate& gate,
+                std::shared_ptr<const void> counted)
+      : stream_(std::move(stream)), caller_(std::move(caller)), gate_(gate), counted_(std::move(counted)) {}
   bool more(std::string& text) override {
     if (!gate_.is_still_good(caller_)) return false;
     const ProjectScope project(caller_.project.empty() ? default_project : caller_.project);
@@ -72,7 +73,25 @@ class WatchedStream : public Stream {
   std::unique_ptr<Stream> stream_;
   Caller caller_;
   Gate& gate_;
+  std::shared_ptr<const void> counted_;
 };
+
+// Empty if the route takes all parameters of the query. Pages and probes may be asked with any.
+std::string unknown_parameter(const Route& route, const Request& request) {
+  if (route.is_page || route.access == Access::anybody) return "";
+  std::vector<std::string> known;
+  for (const Parameter& each : route.parameters)
+    if (each.place == "query") known.push_back(each.name);
+  for (const auto& [name, value] : request.query) {
+    if (name == "project" || std::ranges::find(known, name) != known.end()) continue;
+    const std::string meant = did_you_mean(name, known);
+    if (!meant.empty()) return fmt::format("there is no parameter '{}'{}", printable(name), meant);
+    known.emplace_back("project");
+    return fmt::format("there is no parameter '{}'; {} {} takes {}", printable(name), route.method,
+                       route.path, join(known, ", "));
+  }
+  return "";
+}
 
 bool takes_type(const Route& route, std::string_view type) {
   const std::string kind = lower_case(type.substr(0, type.find(';')));
@@ -389,6 +408,8 @@ std::optional<Response> Service::early_answer(const Request& head, Reception& re
     }
     const Route& route = *found.route;
     if (auto refused = refuse_caller(head, found, caller)) return finished(std::move(*refused));
+    if (const std::string unknown = unknown_parameter(route, head); !unknown.empty())
+      return finished(error_response(400, unknown));
     const bool has_body = !head.header("content-length").empty() && head.header("content-length") != "0";
     if (!route.body.is_null() && (has_body || !head.header("transfer-encoding").empty()) &&
         !takes_type(route, head.header("content-type")))
@@ -425,7 +446,8 @@ Response Service::answer(Request& request) {
     if (!call.project().empty()) project.emplace(call.project());
     Response response = found.route->answer(call);
     if (response.stream)
-      response.stream = std::make_unique<WatchedStream>(std::move(response.stream), call.caller, gate_);
+      response.stream = std::make_unique<WatchedStream>(std::move(response.stream), call.caller, gate_,
+                                                        streams_.enter(call.caller.token));
     return response;
   };
   const auto told = [&](int status, const std::exception& error) {

@@ -22,6 +22,7 @@
 #include "serve/request_figures.h"
 #include "serve/route.h"
 #include "serve/served_models.h"
+#include "serve/stream_count.h"
 #include "store/job_store.h"
 #include "store/model_store.h"
 #include "store/records.h"
@@ -115,6 +116,7 @@ class Service : public Site {
   JobQueue queue_;
   AuditLog audit_;
   RateLimit rate_;
+  StreamCount streams_;
   Routes routes_;
   RequestFigures figures_;
   std::function<std::size_t()> count_connections_;

@@ -236,7 +236,9 @@ class Hdf5OfOtherFiles : public Hdf5 {
 TEST_F(Hdf5OfOtherFiles, ValuesOfOtherFilesAreRejected) {
   for (const char* path :
        {"inner/external", "inner/virtual", "inner/link", "inner/folder/two", "inner/detour"})
-    EXPECT_THAT(refusal_of({path}), AllOf(HasSubstr(path), HasSubstr("from another file"))) << path;
+    EXPECT_THAT(refusal_of({path}),
+                AllOf(HasSubstr(path), HasSubstr("from another file"), ::testing::Not(HasSubstr("''"))))
+        << path;
 }
 
 TEST_F(Hdf5OfOtherFiles, VirtualDatasetOfTheSameFileIsRead) {
@@ -271,7 +273,9 @@ TEST_F(Hdf5OfOtherFiles, CubesOfOtherFilesAreRejected) {
   source.source = SourceKind::cubes;
   for (const char* key : {"cubes", "link"}) {
     source.cube_key = key;
-    EXPECT_THAT(refusal([&] { Source::open(source, ".").read(); }), HasSubstr("from another file")) << key;
+    EXPECT_THAT(refusal([&] { Source::open(source, ".").read(); }),
+                AllOf(HasSubstr("from another file"), ::testing::Not(HasSubstr("''"))))
+        << key;
   }
 }
 

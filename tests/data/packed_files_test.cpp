@@ -1,15 +1,17 @@
 #include <cstdlib>
 #include <string>
 
+#include <arrow/api.h>
 #include <arrow/io/compressed.h>
 #include <arrow/io/file.h>
-#include <arrow/table.h>
+#include <arrow/ipc/writer.h>
 #include <arrow/util/compression.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "data/column_values.h"
 #include "data/fixtures.h"
+#include "data/table_files.h"
 #include "data/zip_fixtures.h"
 
 namespace stoker {
@@ -146,6 +148,93 @@ TEST(Formats, AreNamedWhereOneIsUnknown) {
   EXPECT_THAT(refusal_for("houses.xyz", "a,b\n1,2\n"),
               AllOf(HasSubstr("csv, tsv, parquet, arrow, npy, jsonl, arff or idx"), HasSubstr(".csv, .txt"),
                     HasSubstr(".zip"), HasSubstr("--format")));
+}
+
+// ---- Tables that take far more memory than their file
+
+void write_ipc(const arrow::Table& table, const std::filesystem::path& path) {
+  const auto output = *arrow::io::FileOutputStream::Open(path.string());
+  const auto writer = *arrow::ipc::MakeFileWriter(output, table.schema());
+  ASSERT_TRUE(writer->WriteTable(table).ok());
+  ASSERT_TRUE(writer->Close().ok());
+}
+
+std::shared_ptr<arrow::Table> one_column(const std::shared_ptr<arrow::ChunkedArray>& column) {
+  return arrow::Table::Make(arrow::schema({arrow::field("a", column->type())}), {column});
+}
+
+// One text of 700 KB in each of 2000 rows, in the file once.
+std::shared_ptr<arrow::Table> rows_of_one_long_text() {
+  arrow::StringBuilder texts;
+  EXPECT_TRUE(texts.Append(std::string(700'000, 'x')).ok());
+  const auto indices = *arrow::MakeArrayFromScalar(arrow::Int32Scalar(0), 2'000);
+  const auto type = arrow::dictionary(arrow::int32(), arrow::utf8());
+  return one_column(std::make_shared<arrow::ChunkedArray>(
+      *arrow::DictionaryArray::FromArrays(type, indices, *texts.Finish())));
+}
+
+TEST(Parquet, NumbersOfFarMoreThanTheirFileAreRejected) {
+  const TestFolder folder;
+  const auto path = folder.path() / "zeros.parquet";
+  const auto zeros = *arrow::MakeArrayFromScalar(arrow::Int64Scalar(0), 4'000'000);
+  const auto table = one_column(std::make_shared<arrow::ChunkedArray>(arrow::ArrayVector(10, zeros)));
+  write_table(Table{table}, path);
+  ASSERT_LT(std::filesystem::file_size(path), 500'000U);
+  EXPECT_THAT(refusal([&] { read_source(path); }),
+              AllOf(HasSubstr("zeros.parquet"), HasSubstr("takes more than 256"), HasSubstr("of memory")));
+}
+
+TEST(Parquet, TextsOfFarMoreThanTheirFileAreRejected) {
+  const TestFolder folder;
+  const auto path = folder.path() / "texts.parquet";
+  write_table(Table{rows_of_one_long_text()}, path);
+  ASSERT_LT(std::filesystem::file_size(path), 1'000'000U);
+  EXPECT_THAT(refusal([&] { read_source(path); }), HasSubstr("takes more than"));
+}
+
+TEST(ArrowFile, DictionaryThatStandsForFarMoreThanItsFileIsRejected) {
+  const TestFolder folder;
+  const auto path = folder.path() / "texts.arrow";
+  write_ipc(*rows_of_one_long_text(), path);
+  EXPECT_THAT(refusal([&] { read_source(path); }), HasSubstr("takes more than"));
+}
+
+TEST(ArrowFile, CompressedNumbersOfFarMoreThanTheirFileAreRejected) {
+  const TestFolder folder;
+  const auto path = folder.path() / "zeros.arrow";
+  const auto zeros = *arrow::MakeArrayFromScalar(arrow::Int64Scalar(0), 4'000'000);
+  const auto table = one_column(std::make_shared<arrow::ChunkedArray>(arrow::ArrayVector(10, zeros)));
+  auto options = arrow::ipc::IpcWriteOptions::Defaults();
+  options.codec = *arrow::util::Codec::Create(arrow::Compression::ZSTD);
+  const auto output = *arrow::io::FileOutputStream::Open(path.string());
+  const auto writer = *arrow::ipc::MakeFileWriter(output, table->schema(), options);
+  ASSERT_TRUE(writer->WriteTable(*table).ok());
+  ASSERT_TRUE(writer->Close().ok());
+  ASSERT_LT(std::filesystem::file_size(path), 500'000U);
+  EXPECT_THAT(refusal([&] { read_source(path); }), HasSubstr("takes more than"));
+}
+
+TEST(ArrowFile, AnyNumberOfRowsWithoutValuesIsRejected) {
+  const TestFolder folder;
+  const auto path = folder.path() / "nothing.arrow";
+  const auto nothing = std::make_shared<arrow::NullArray>(std::int64_t{1} << 40U);
+  write_ipc(*one_column(std::make_shared<arrow::ChunkedArray>(nothing)), path);
+  EXPECT_THAT(refusal([&] { read_source(path); }), HasSubstr("takes more than"));
+}
+
+TEST(ArrowFile, DictionaryOfUsualTextsIsRead) {
+  const TestFolder folder;
+  arrow::StringDictionaryBuilder builder;
+  for (int i = 0; i < 100'000; ++i) ASSERT_TRUE(builder.Append(i % 2 == 0 ? "rain" : "sun").ok());
+  const auto path = folder.path() / "weather.arrow";
+  write_ipc(*one_column(std::make_shared<arrow::ChunkedArray>(*builder.Finish())), path);
+  EXPECT_EQ(read_source(path).rows(), 100'000);
+}
+
+TEST(Csv, WithMoreThanAMillionColumnsIsRejected) {
+  const std::string names = "a" + std::string(1'000'000, ',') + "\n";
+  EXPECT_THAT(refusal_for("wide.csv", names + "1" + std::string(1'000'000, ',') + "\n"),
+              HasSubstr("wide.csv has more than 1000000 columns"));
 }
 
 }  // namespace

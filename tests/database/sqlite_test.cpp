@@ -323,5 +323,52 @@ TEST_F(Sqlite, RefusesToWriteToWhatIsDamaged) {
   }
 }
 
+// A file in WAL mode keeps its version in its header after its log is gone. Reading such a file usually makes
+// an index of the log next to it.
+TEST_F(Sqlite, FileInWalModeIsReadWithoutLeavingFilesNextToIt) {
+  {
+    const SqliteWriter writer(file());
+    writer.run("PRAGMA journal_mode = WAL");
+    writer.run("CREATE TABLE t (a INTEGER)");
+    writer.run("INSERT INTO t VALUES (1), (2)");
+  }
+  EXPECT_EQ(read({}).rows(), 2);
+  for (const char* ending : {"-wal", "-shm"})
+    EXPECT_FALSE(std::filesystem::exists(file().string() + ending)) << ending;
+}
+
+TEST_F(Sqlite, RowsInTheLogOfAFileInWalModeAreRead) {
+  const SqliteWriter writer(file());
+  writer.run("PRAGMA journal_mode = WAL");
+  writer.run("CREATE TABLE t (a INTEGER)");
+  writer.run("INSERT INTO t VALUES (1), (2), (3)");
+  ASSERT_GT(std::filesystem::file_size(file().string() + "-wal"), 0U);
+  EXPECT_EQ(read({}).rows(), 3);
+}
+
+// The cell says that its row takes 2^57 bytes.
+TEST_F(Sqlite, SizeBeyondAnyMemoryInADamagedFileIsRejectedAsDamage) {
+  run("CREATE TABLE t (a INT, b REAL, c TEXT)");
+  run("INSERT INTO t VALUES (1, 1.5, '" + std::string(3'000, 'x') + "')");
+  std::string bytes = read_file(file(), 1 << 20);
+  const std::size_t row = bytes.find(std::string(3'000, 'x'));
+  bytes.replace(row, 13, "\x81\xff\xff\xff\xff\xff\xff\xff\x7f\x7f\x40\x67\xd0", 13);
+  constexpr std::size_t page_bytes = 4'096;
+  const std::size_t place = row % page_bytes;
+  bytes[row - place + 8] = static_cast<char>(place >> 8U);
+  bytes[row - place + 9] = static_cast<char>(place & 0xffU);
+  std::ofstream(file(), std::ios::binary) << bytes;
+  EXPECT_THAT(refusal_of({}), AllOf(HasSubstr("rows.sqlite' is damaged"), HasSubstr("in memory")));
+}
+
+TEST_F(Sqlite, PathOfTheFileIsNotShownToQueries) {
+  run("CREATE TABLE t (a)");
+  run("INSERT INTO t VALUES (1)");
+  for (const char* query : {"SELECT * FROM pragma_database_list", "SELECT file FROM pragma_Database_List",
+                            "PRAGMA database_list"})
+    EXPECT_THAT(refusal_of({.query = query}), HasSubstr("database_list, which is not allowed")) << query;
+  EXPECT_EQ(read({.query = "SELECT name FROM pragma_table_info('t')"}).rows(), 1);
+}
+
 }  // namespace
 }  // namespace stoker::database

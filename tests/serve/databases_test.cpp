@@ -1,6 +1,7 @@
 // Databases that clients of the service read by their address, with a real server.
 #include <cstdlib>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -88,6 +89,33 @@ TEST_F(ServiceDatabases, QueriesOfPrivilegedRolesAreRejected) {
         << grant;
   }
   EXPECT_EQ(record(service, "afterwards", "SELECT depth FROM wells").status, 201);
+}
+
+// The reader of the query is killed, and the server has nothing to send.
+TEST_F(ServiceDatabases, QueryOfAClientThatLeavesEndsAtTheServer) {
+  if (std::stoi(run("SHOW server_version_num")) < 140'000) GTEST_SKIP() << "PostgreSQL is older than 14";
+  make_role("slow_reader");
+  setenv("STOKER_WELLS", address_of("slow_reader").c_str(), 1);
+  const RunningService service({"--allow-databases", "--allow-variable", "STOKER_WELLS"});
+  unsetenv("STOKER_WELLS");
+  const auto count = [] {
+    return run("SELECT count(*) FROM pg_stat_activity WHERE usename = 'slow_reader' AND state = 'active'");
+  };
+  const auto wait_for = [&](const std::string& wanted) {
+    for (int i = 0; i < 600 && count() != wanted; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    return count();
+  };
+  {
+    const std::string body =
+        json{{"id", "slow"}, {"source", source("SELECT depth, pg_sleep(3600)::text AS w FROM wells")}}.dump();
+    Connection client(service.port());
+    client.send("POST /api/datasets HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + service.token() +
+                "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) +
+                "\r\n\r\n" + body);
+    ASSERT_EQ(wait_for("1"), "1");
+  }
+  EXPECT_EQ(wait_for("0"), "0");
 }
 
 TEST_F(ServiceDatabases, PrivilegedRoleOfTheOperatorIsRejectedAtTheStart) {

@@ -1,4 +1,5 @@
 #include <fstream>
+#include <iterator>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -148,6 +149,49 @@ TEST_F(ServiceDatasets, WithRowsThatCannotBeReadComeOnRecordToBeRepaired) {
   there["faulty"] = true;
   EXPECT_EQ(service().post("/api/datasets", there).status, 201);
   for (const char* id : {"odd", "even", "there"})
+    EXPECT_EQ(service().ask("DELETE", std::string("/api/datasets/") + id).status, 200);
+}
+
+TEST_F(ServiceDatasets, UnknownParametersAreRejectedWithSuggestion) {
+  const auto upload = [&](const std::string& query) {
+    return service().ask("POST", "/api/datasets/upload?name=rows.csv" + query, "a,b\n1,2\n", octets);
+  };
+  const HttpAnswer misspelt = upload("&falty=true");
+  EXPECT_EQ(misspelt.status, 400);
+  EXPECT_THAT(misspelt.body, HasSubstr("did you mean faulty?"));
+  const HttpAnswer unknown = upload("&zzzzzz=1");
+  EXPECT_EQ(unknown.status, 400);
+  EXPECT_THAT(unknown.body, HasSubstr("cube_key, mask_key, table, query, project"));
+  EXPECT_EQ(service().get("/api/datasets?limt=3").status, 400);
+  EXPECT_EQ(files_in("uploads"), 0U);
+}
+
+TEST_F(ServiceDatasets, OfAnSqliteFileAreOneOfItsTablesOrAQuery) {
+  const std::filesystem::path file = service().place().folder() / "both.sqlite";
+  for (const char* table : {"houses", "towns"})
+    ASSERT_EQ(service()
+                  .place()
+                  .stoker({"datasets", "generate", table, "--sample", "boston_housing", "--rows", "50",
+                           "--to", file.string(), "--table", table})
+                  .code,
+              0);
+  std::ifstream stream(file, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
+  const auto upload = [&](const std::string& query, const std::string& body) {
+    return service().ask("POST", "/api/datasets/upload?name=both.sqlite" + query, body, octets);
+  };
+  EXPECT_THAT(upload("", bytes).body, HasSubstr("set table to one of houses, towns"));
+  const HttpAnswer table = upload("&id=towns&table=towns", bytes);
+  ASSERT_EQ(table.status, 201) << table.body;
+  EXPECT_EQ(table.json()["rows"], 50);
+  // The versions in the header say that the file is in WAL mode; its log is gone, as after closing it.
+  std::string in_wal_mode = bytes;
+  in_wal_mode[18] = in_wal_mode[19] = 2;
+  const HttpAnswer query = upload("&id=few&query=SELECT%20*%20FROM%20houses%20LIMIT%207", in_wal_mode);
+  ASSERT_EQ(query.status, 201) << query.body;
+  EXPECT_EQ(query.json()["rows"], 7);
+  EXPECT_EQ(upload("&table=towns", "a,b\n1,2\n").status, 422);
+  for (const char* id : {"towns", "few"})
     EXPECT_EQ(service().ask("DELETE", std::string("/api/datasets/") + id).status, 200);
 }
 

@@ -8,10 +8,13 @@
 #include <thread>
 #include <vector>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "serve/running_service.h"
 
@@ -245,6 +248,61 @@ TEST(ManyConnections, AreClosedBeyondTheLimitAndMakeRoomAgain) {
   for (int i = 0; i < 100 && health.status != 200; ++i) health = service.ask("GET", "/healthz");
   EXPECT_EQ(health.status, 200);
   EXPECT_THAT(audit_of(service), HasSubstr("too many connections"));
+}
+
+std::string events_request(const RunningService& service, const std::string& job) {
+  return fmt::format(
+      "GET /api/training/jobs/{}/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\r\n", job,
+      service.token());
+}
+
+bool has_head(const std::string& text) {
+  return text.find("\r\n\r\n") != std::string::npos;
+}
+
+TEST(ManyListeners, OfOneTokenAreLimitedAndMakeRoomWhenTheyLeave) {
+  const RunningService service({"--requests-per-second", "0"});
+  const std::string job = service.post("/api/training/jobs", small_training(1'000'000)).json()["id"];
+  std::vector<std::unique_ptr<Connection>> listeners;
+  for (int i = 0; i < 16; ++i) {
+    listeners.push_back(std::make_unique<Connection>(service.port()));
+    listeners.back()->send(events_request(service, job));
+    ASSERT_THAT(listeners.back()->read_until(has_head), HasSubstr("HTTP/1.1 200"));
+  }
+  const HttpAnswer refused = service.get("/api/training/jobs/" + job + "/events");
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_THAT(refused.body, HasSubstr("16 streams"));
+  listeners.pop_back();
+  std::string head;
+  for (int i = 0; i < 100 && head.find("HTTP/1.1 200") == std::string::npos; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    Connection again(service.port());
+    again.send(events_request(service, job));
+    head = again.read_until(has_head);
+  }
+  EXPECT_THAT(head, HasSubstr("HTTP/1.1 200"));
+}
+
+// More listeners than the service has threads that answer, each of which waits for a file that gives nothing.
+TEST(ManyListeners, ThatKeepTheirThreadsBusyKeepNoRequestWaiting) {
+  const RunningService service({"--workers", "1", "--requests-per-second", "0"});
+  service.post("/api/training/jobs", small_training(1'000'000));
+  const std::string waiting = service.post("/api/training/jobs", small_training(1)).json()["id"];
+  const fs::path progress = service.data() / "jobs" / waiting / "progress.json";
+  ASSERT_EQ(mkfifo(progress.c_str(), 0600), 0);
+  std::vector<std::unique_ptr<Connection>> listeners;
+  for (int i = 0; i < 14; ++i) {
+    listeners.push_back(std::make_unique<Connection>(service.port()));
+    listeners.back()->send(events_request(service, waiting));
+    EXPECT_THAT(listeners.back()->read_until(has_head), HasSubstr("HTTP/1.1 200"));
+  }
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  Connection other(service.port());
+  other.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_EQ(other.answer(std::chrono::seconds(60)).status, 200);
+  const int writer = open(progress.c_str(), O_RDWR | O_CLOEXEC);
+  fs::remove(progress);
+  close(writer);
 }
 
 TEST(ManyRequests, AreToldToWait) {

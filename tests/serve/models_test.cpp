@@ -269,7 +269,9 @@ TEST_F(ServiceModels, GoFromServiceToServiceAsOneFile) {
 
 TEST_F(ServiceModels, AreRefusedAsFilesThatHoldAnythingElse) {
   const auto upload = [&](const std::string& bytes) {
-    return service().ask("POST", "/api/models/upload", bytes, tar).status;
+    const HttpAnswer answer = service().ask("POST", "/api/models/upload", bytes, tar);
+    EXPECT_THAT(answer.body, testing::Not(HasSubstr("partial"))) << "the folder that it was unpacked into";
+    return answer.status;
   };
   const std::string good = service().get("/api/models/" + id() + "/file").body;
   EXPECT_EQ(upload("not a tar at all"), 422);

@@ -48,8 +48,8 @@ class Listener:
             connection, _ = listening.accept()
             self.hits += 1
             with connection:
-                connection.recv(4096)
-                body = b"a,b\n1,2\n3,4\n"
+                asked = connection.recv(4096)
+                body = b"a,b\n1\n" if b"/uneven" in asked else b"a,b\n1,2\n3,4\n"
                 connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
 
 
@@ -157,6 +157,32 @@ class AllowedPrivateAddresses(unittest.TestCase):
         status, text = record(self.service, {"source": "url", "url": url})
         self.assertEqual(status, 201, text)
         self.assertGreater(self.listener.hits, 0)
+
+    def test_faulty_files_are_named_by_their_address(self):
+        for path in ["uneven.csv", "uneven/"]:
+            with self.subTest(path):
+                url = f"http://127.0.0.1:{self.listener.port}/{path}"
+                status, text = record(self.service, {"source": "url", "url": url, "format": "csv"})
+                self.assertEqual(status, 422, text)
+                self.assertIn(url, text)
+                self.assertNotIn("scratch", text)
+
+    @unittest.skipUnless(has_libpq(), "libpq is not installed")
+    def test_files_and_sockets_of_the_machine_are_rejected_in_addresses(self):
+        host = f"127.0.0.1:{self.listener.port}"
+        for keyword in ["sslkey", "sslcert", "sslrootcert", "sslcrl", "passfile", "service"]:
+            with self.subTest(keyword):
+                uri = f"postgresql://reader@{host}/plant?{keyword}=/etc/passwd"
+                status, text = record(self.service, {"source": "postgres", "uri": uri, "table": "wells"})
+                self.assertEqual(status, 422, text)
+                self.assertIn(f"the keyword {keyword} is not accepted", text)
+        for uri in ["postgresql:///plant", "postgresql://%2Frun%2Fpostgresql/plant",
+                    f"postgresql://{host},%2Frun%2Fpostgresql/plant", "postgresql:///plant?host=@socket"]:
+            with self.subTest(uri):
+                status, text = record(self.service, {"source": "postgres", "uri": uri, "table": "wells"})
+                self.assertEqual(status, 422, text)
+                self.assertIn("a socket of this machine", text)
+        self.assertEqual(self.listener.hits, 0)
 
     @unittest.skipUnless(has_libpq(), "libpq is not installed")
     def test_databases_are_reached(self):
