@@ -24,6 +24,7 @@
 #include "cli/usage.h"
 #include "data/arrow_threads.h"
 #include "data/reader_child.h"
+#include "serve/uploaded_model.h"
 #include "torch/door.h"
 
 namespace stoker::cli {
@@ -131,7 +132,7 @@ int main(int argc, char** argv) {
   cli::fill_standard_descriptors();
   cli::ignore_signals_of_writing();
   if (argc == 2 && std::string_view(argv[1]) == reader_child_word)  // before there is a second thread
-    return static_cast<int>(serve_as_reader_child());
+    return static_cast<int>(serve_as_reader_child(serve::requests_about_models()));
   explain_crashes();
   explain_cpu_limits();
   cli::clear_up_when_ended();

@@ -194,9 +194,10 @@ std::optional<WholeRows> ConfinedReader::whole_rows(const std::vector<std::strin
 // No request may hold a worker of the service for ever.
 constexpr double longest_look = 300;  // seconds
 
-// Asks about one file, by a child of its own.
-json asked_of_file(const fs::path& file, const std::string& shown, json order,
-                   std::vector<fs::path> writable = {}) {
+}  // namespace
+
+json ask_confined(const fs::path& file, const std::string& shown, json order,
+                  std::vector<fs::path> writable) {
   ReaderProcess process(shown, {}, {{fs::absolute(file)}, std::move(writable), false});
   order["file"] = fs::absolute(file).string();
   order["shown"] = shown;
@@ -209,8 +210,6 @@ json asked_of_file(const fs::path& file, const std::string& shown, json order,
     refuse("'{}' takes longer than {} s to read", shown, longest_look);
   }
 }
-
-}  // namespace
 
 bool confines_readers() {
   const char* const folder = folder_of_confined_readers();
@@ -233,26 +232,26 @@ std::string answer_confined(const SourceConfig& config, const fs::path& base, co
 }
 
 SourceKind kind_of_file_confined(const fs::path& file) {
-  const int kind = asked_of_file(file, file.string(), {{"do", "kind"}});
+  const int kind = ask_confined(file, file.string(), {{"do", "kind"}}, {});
   if (kind < 0 || kind >= std::ssize(config::names<SourceKind>))
     fail("'{}' is of no known kind", file.string());
   return static_cast<SourceKind>(kind);
 }
 
 bool is_cube_archive_confined(const fs::path& archive, const std::string& shown) {
-  return asked_of_file(archive, shown, {{"do", "is_cube_archive"}});
+  return ask_confined(archive, shown, {{"do", "is_cube_archive"}}, {});
 }
 
 bool has_arrays_alone_confined(const fs::path& archive, const std::string& shown) {
-  return asked_of_file(archive, shown, {{"do", "has_arrays_alone"}});
+  return ask_confined(archive, shown, {{"do", "has_arrays_alone"}}, {});
 }
 
 std::string unpack_cubes_confined(const fs::path& archive, const std::string& shown, const fs::path& folder,
                                   std::uint64_t most_bytes) {
   const fs::path target = fs::absolute(folder);
-  return asked_of_file(archive, shown,
-                       {{"do", "unpack_cubes"}, {"to", target.string()}, {"most_bytes", most_bytes}},
-                       {target});
+  return ask_confined(archive, shown,
+                      {{"do", "unpack_cubes"}, {"to", target.string()}, {"most_bytes", most_bytes}},
+                      {target});
 }
 
 }  // namespace stoker

@@ -2,6 +2,9 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
 
 #include "base/stop.h"
 #include "data/reader_reach.h"
@@ -32,5 +35,11 @@ bool is_cube_archive_confined(const std::filesystem::path& archive, const std::s
 bool has_arrays_alone_confined(const std::filesystem::path& archive, const std::string& shown);
 std::string unpack_cubes_confined(const std::filesystem::path& archive, const std::string& shown,
                                   const std::filesystem::path& folder, std::uint64_t most_bytes);
+
+
+// Has a child that can read this file, and write into these folders, do one of its ReaderRequests. It adds the
+// file to the request.
+nlohmann::json ask_confined(const std::filesystem::path& file, const std::string& shown,
+                            nlohmann::json request, std::vector<std::filesystem::path> writable);
 
 }  // namespace stoker

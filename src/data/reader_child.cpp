@@ -57,6 +57,7 @@ json left_out_json(const UnreadRows& rows) {
 
 class ReaderChild {
  public:
+  explicit ReaderChild(const ReaderRequests& more) : more_(more) {}
   json answer(const json& request);
 
  private:
@@ -68,6 +69,7 @@ class ReaderChild {
   json called_as_people_do(const std::function<json()>& read) const;
   fs::path file_for(const char* name) const { return scratch_ / name; }
 
+  const ReaderRequests& more_;
   fs::path scratch_;
   KeptDownloads downloads_;
   OpenedSource source_;
@@ -159,6 +161,7 @@ json ReaderChild::answer(const json& request) {
     return source_of(config).answer(config, request.at("base").get<std::string>(), nullptr);
   }
   if (wanted == "kind") return kind_of_file(request.at("file").get<std::string>());
+  if (const auto added = more_.find(wanted); added != more_.end()) return added->second(request);
   const fs::path archive = request.at("file").get<std::string>();
   const auto shown = request.at("shown").get<std::string>();
   if (wanted == "is_cube_archive") return is_cube_archive(archive, shown);
@@ -177,8 +180,8 @@ json problem(const Error& error) {
 
 }  // namespace
 
-ExitCode serve_as_reader_child() {
-  ReaderChild child;
+ExitCode serve_as_reader_child(const ReaderRequests& more) {
+  ReaderChild child(more);
   std::string unread;
   while (const auto line = hear_line(dialogue_descriptor, unread, most_bytes_of_request)) {
     json said;

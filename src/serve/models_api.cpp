@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "serve/client_words.h"
 #include "serve/service.h"
+#include "serve/uploaded_model.h"
 #include "store/model_archive.h"
 
 namespace stoker::serve {
@@ -124,19 +124,6 @@ Response model_file(Service& service, Call& call) {
   return response;
 }
 
-// What is wrong is told by the names of the archive, not by where it was unpacked.
-void unpack_sound_model(const std::filesystem::path& archive, const std::filesystem::path& folder) {
-  try {
-    unpack_model(archive, folder);
-    load_model(folder);
-  } catch (const OutOfMemory&) {
-    throw;
-  } catch (const Error& error) {
-    const NamedPaths names{{folder.string() + "/", ""}, {folder.string(), "the archive"}};
-    throw Error(error.code(), with_names(error.what(), names), error.cause());
-  }
-}
-
 Response upload_model(Service& service, Call& call) {
   if (call.request.body_file.empty()) throw HttpError(400, "the request has no body; it takes a tar archive");
   const std::string name = sound_model_name(call.text("name", "uploaded"));
@@ -144,7 +131,7 @@ Response upload_model(Service& service, Call& call) {
   make_folder(models);
   const std::string id = random_id();
   AtomicFolder folder(models / id);
-  unpack_sound_model(call.request.body_file, folder.folder());
+  unpack_uploaded_model(call.request.body_file, folder.folder());
   folder.commit();
   ModelRecord model = model_record(models / id, name);
   model.id = id;

@@ -188,6 +188,27 @@ class HostileFiles(unittest.TestCase):
                 self.assertEqual(status, 422, text)
                 self.assertNotIn(SECRET, text)
 
+        self.upload_damaged_copies_of_the_model()
+
+    def upload_damaged_copies_of_the_model(self):
+        model = json.loads(self.service.ask("/api/models"))["models"][0]["id"]
+        request = urllib.request.Request(f"{self.service.url}/api/models/{model}/file",
+                                         headers={"Authorization": f"Bearer {self.service.token}"})
+        with urllib.request.urlopen(request) as answer:
+            archive = answer.read()
+
+        def send(content):
+            return said(self.service, "POST", "/api/models/upload?name=again", content, "application/x-tar")
+
+        status, text = send(archive)
+        self.assertEqual(status, 201, text)
+        for change in (lambda b: b.replace(b'"version"', b'"versioN"', 1), lambda b: b[:len(b) // 2],
+                       lambda b: b.replace(b'"F32"', b'"F99"', 1)):
+            status, text = send(change(archive))
+            self.assertEqual(status, 422, text)
+            self.assertNotIn(".partial", text)
+            self.assertNotIn("scratch", text)
+
     def test_a_list_of_cubes_names_no_file_elsewhere(self):
         npy = io.BytesIO()
         import numpy
