@@ -36,9 +36,8 @@ bool has_arrays_alone_confined(const std::filesystem::path& archive, const std::
 std::string unpack_cubes_confined(const std::filesystem::path& archive, const std::string& shown,
                                   const std::filesystem::path& folder, std::uint64_t most_bytes);
 
-
-// Has a child that can read this file, and write into these folders, do one of its ReaderRequests. It adds the
-// file to the request.
+// Has a child that can read this file, and write into these folders, do one of its ReaderRequests. It adds
+// the file to the request.
 nlohmann::json ask_confined(const std::filesystem::path& file, const std::string& shown,
                             nlohmann::json request, std::vector<std::filesystem::path> writable);
 
