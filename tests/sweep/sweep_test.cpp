@@ -1,6 +1,7 @@
 // Whole sweeps: tables, folds, halving, failures, interruption and resume, the winner's run.
 #include "sweep/sweep.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <gmock/gmock.h>
@@ -245,8 +246,12 @@ TEST_F(Sweeps, ACandidateThatDivergesLateIsNotTrainedAgainInTheNextRung) {
       "validation_ratio: 0.2, optimizer: sgd, momentum: 0, epochs: 60, warmup_epochs: 40, learning_rate: "
       "{grid: [4, 1e-7]}",
       "strategy: halving, min_epochs: 45, factor: 2")));
-  EXPECT_EQ(summary.trials[0].status, TrialStatus::finished);
-  EXPECT_LT(summary.trials[0].epochs, 40);
+  const auto late =
+      std::ranges::find_if(summary.trials, [](const Trial& each) { return !each.reason.empty(); });
+  ASSERT_NE(late, summary.trials.end());
+  EXPECT_THAT(late->reason, HasSubstr("the best by validation"));
+  EXPECT_EQ(late->status, TrialStatus::finished);
+  EXPECT_LT(late->epochs, 40);
 }
 
 TEST_F(Sweeps, WhatIsWrongWithAllOfThemIsRefusedAndLeavesNothing) {
