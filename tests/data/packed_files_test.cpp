@@ -11,6 +11,7 @@
 
 #include "data/column_values.h"
 #include "data/fixtures.h"
+#include "data/stored_array.h"
 #include "data/table_files.h"
 #include "data/zip_fixtures.h"
 
@@ -214,10 +215,10 @@ TEST(ArrowFile, CompressedNumbersOfFarMoreThanTheirFileAreRejected) {
   EXPECT_THAT(refusal([&] { read_source(path); }), HasSubstr("takes more than"));
 }
 
-TEST(ArrowFile, AnyNumberOfRowsWithoutValuesIsRejected) {
+TEST(ArrowFile, RowsWithoutValuesOfFarMoreThanTheirFileAreRejected) {
   const TestFolder folder;
   const auto path = folder.path() / "nothing.arrow";
-  const auto nothing = std::make_shared<arrow::NullArray>(std::int64_t{1} << 40U);
+  const auto nothing = std::make_shared<arrow::NullArray>(std::int64_t{1} << 30U);
   write_ipc(*one_column(std::make_shared<arrow::ChunkedArray>(nothing)), path);
   EXPECT_THAT(refusal([&] { read_source(path); }), HasSubstr("takes more than"));
 }
@@ -229,6 +230,16 @@ TEST(ArrowFile, DictionaryOfUsualTextsIsRead) {
   const auto path = folder.path() / "weather.arrow";
   write_ipc(*one_column(std::make_shared<arrow::ChunkedArray>(*builder.Finish())), path);
   EXPECT_EQ(read_source(path).rows(), 100'000);
+}
+
+// The directory says how much it is unpacked; the sizes are those of zeros that deflate has packed.
+TEST(Npz, ThatIsPackedAThousandTimesIsRejected) {
+  const TestFolder folder;
+  std::string archive = zipped({{"zeros.npy", std::string(1'000'000, '\0'), true}});
+  const std::size_t size_in_directory = archive.rfind("PK\x01\x02") + 24;
+  archive.replace(size_in_directory, 4, little_endian(1'000'000'000U, 4));
+  EXPECT_THAT(refusal([&] { npz_arrays(folder.write("a.npz", archive), "'a.npz'"); }),
+              HasSubstr("more than 100 times as much"));
 }
 
 TEST(Csv, WithMoreThanAMillionColumnsIsRejected) {
