@@ -10,6 +10,7 @@ told twice or not at all, a listener with a gap. Times are printed; they fail on
 import argparse
 import asyncio
 import atexit
+import copy
 import json
 import os
 import pathlib
@@ -173,6 +174,19 @@ async def killed(options, data):
     return faults
 
 
+STREAMS_OF_A_TOKEN = 16
+
+
+async def users_of(service, listeners):
+    """The service as users with tokens of their own reach it, enough of them for so many streams."""
+    users = []
+    for number in range(-(-listeners // STREAMS_OF_A_TOKEN)):
+        made = await service.ask("POST", "/api/tokens", {"name": f"listener-{number}", "role": "viewer"})
+        users.append(copy.copy(service))
+        users[-1].token = made["token"]
+    return users
+
+
 async def listened(options, data):
     """Listeners of one job hear all of it, and the service stays as large as it was."""
     service = Service(options.program, data, "--workers", "1")
@@ -181,12 +195,13 @@ async def listened(options, data):
     async for name, _, _ in events_of(service, job):
         if name == "epoch_finished":
             break
+    users = await users_of(service, options.listeners)
     until = time.monotonic() + options.listen_seconds
     faults, heard = [], []
 
     async def listen(number):
         epochs, progress = 0, 0
-        async for name, _, data_of in events_of(service, job, until=until):
+        async for name, _, data_of in events_of(users[number % len(users)], job, until=until):
             if name == "epoch_finished":
                 if data_of["epoch"] != epochs + 1:
                     faults.append(f"listener {number}: epoch {data_of['epoch']} behind {epochs}")
