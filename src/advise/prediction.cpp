@@ -24,7 +24,7 @@ const MeasuredSteps* steps_of(const Measurements& found, const std::string& devi
   return nullptr;
 }
 
-// What a card took where it did its work, without the time in which it waited for a core.
+// The seconds of a card in a run that did not reuse its result, without the time that it waited for a core.
 std::optional<double> seconds_of_card(const Measurements& found, const std::string& id) {
   for (const auto* runs : {&found.first_runs, &found.runs})
     for (const TriedRun& each : *runs)

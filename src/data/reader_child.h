@@ -16,7 +16,7 @@ constexpr const char* reader_child_word = "--reader";
 // The file in the scratch folder that rows are handed over in.
 constexpr const char* name_of_rows = "rows.arrow";
 
-// What modules above this one add to what the child can do, by the name in the request's `do`.
+// Requests that modules above this one add to those of the child, by the name in the request's `do`.
 using ReaderRequests = std::map<std::string, std::function<nlohmann::json(const nlohmann::json& request)>>;
 
 // Does what the parent asks for on the dialogue until the parent ends it.

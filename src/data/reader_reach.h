@@ -14,14 +14,14 @@ constexpr const char* confined_readers_variable = "STOKER_CONFINE_READERS";
 // Its value; null if it is not set.
 const char* folder_of_confined_readers();
 
-// What the child that reads a source may reach, besides its scratch folder and the files of the system.
+// Files and network that the child may reach, in addition to its scratch folder and the files of the system.
 struct Reach {
   std::vector<std::filesystem::path> readable = {};
   std::vector<std::filesystem::path> writable = {};
   bool may_connect = false;
 };
 
-// Of a source that is a file: that file and those that belong to it.
+// If the source is a file: that file and those that belong to it.
 std::vector<std::filesystem::path> files_of_source(const SourceConfig& config,
                                                    const std::filesystem::path& base);
 

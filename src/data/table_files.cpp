@@ -228,7 +228,7 @@ arrow::Result<std::shared_ptr<arrow::Table>> read_ipc(
     const std::shared_ptr<arrow::io::RandomAccessFile>& file, bool use_threads, std::uint64_t limit) {
   auto options = arrow::ipc::IpcReadOptions::Defaults();
   options.use_threads = use_threads;
-  // Of pages: what is let go goes back to the system at once.
+  // Freed pages return to the system at once.
   options.memory_pool = bounded_memory(page_memory(), limit);
   ARROW_ASSIGN_OR_RAISE(const auto magic, file->Read(6));
   ARROW_RETURN_NOT_OK(file->Seek(0));

@@ -70,7 +70,7 @@ std::uint64_t bytes_of_texts(const arrow::BinaryViewArray& texts) {
   return bytes;
 }
 
-// Of each text of a dictionary; of other values none.
+// The bytes of each text of a dictionary. Values of other types count as numbers.
 std::vector<std::uint64_t> lengths_of(const arrow::Array& dictionary) {
   std::vector<std::uint64_t> lengths(static_cast<std::size_t>(dictionary.length()), bytes_of_number);
   const auto take = [&](const auto& texts) {

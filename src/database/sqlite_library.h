@@ -45,7 +45,7 @@ struct SqliteLibrary {
   int (*busy_timeout)(sqlite3*, int milliseconds);
   void (*progress_handler)(sqlite3*, int operations, int (*ask)(void*), void* payload);
   // `ask` is asked while a statement is prepared about each thing that it would do, and answers ok or deny.
-  // Of a read its first text is the table or view, of a pragma its name.
+  // The first text of a read is the table or view; the first text of a pragma is its name.
   int (*set_authorizer)(sqlite3*,
                         int (*ask)(void*, int action, const char*, const char*, const char*, const char*),
                         void* payload);

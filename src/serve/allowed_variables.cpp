@@ -79,7 +79,7 @@ std::vector<HostAndPort> hosts_of_address(const std::string& address) {
   return {{url.host, url.port}};
 }
 
-// Of postgresql://USER:PASSWORD@HOST:PORT/DATABASE, without libpq.
+// Reads postgresql://USER:PASSWORD@HOST:PORT/DATABASE without libpq.
 HostAndPort host_in_authority(const std::string& address) {
   const std::string rest = address.substr(address.find("://") + 3);
   std::string authority = rest.substr(0, rest.find_first_of("/?#"));

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of each file in one piece: streams take turns with these.
+// The most bytes that a stream takes from a file before the next stream has its turn.
 constexpr std::size_t most_at_once = 64 * 1024;
 constexpr std::size_t longest_line = 8 * 1024 * 1024;
 // Of those who change records without telling.

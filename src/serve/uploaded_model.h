@@ -10,7 +10,7 @@ namespace stoker::serve {
 // whether it is sound; all of it in a confined child, if readers are confined.
 void unpack_uploaded_model(const std::filesystem::path& archive, const std::filesystem::path& folder);
 
-// What that child does.
+// The requests that this child answers.
 ReaderRequests requests_about_models();
 
 }  // namespace stoker::serve

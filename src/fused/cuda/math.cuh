@@ -105,7 +105,7 @@ __device__ __forceinline__ RowLoss scalar_loss(float output, float target, float
   }
 }
 
-// Of two classes.
+// True if the sign of the output chooses the right one of two classes.
 __device__ __forceinline__ bool is_right(float output, float target) {
   return (output > 0) == (target > 0.5F);
 }

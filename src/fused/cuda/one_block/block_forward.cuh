@@ -308,7 +308,7 @@ __device__ __forceinline__ void Block<Net, Self>::scalar_output(int step) {
   }
 }
 
-// Of a row of the block, which is one thread's alone. A row of padding has no weight and is no hit.
+// Counts a hit for a row of the block. Only one thread works on a row. Callers skip rows of padding.
 template <class Net, class Self>
 __device__ __forceinline__ void Block<Net, Self>::add_hit(int row) const {
   constexpr int team = P.team;
