@@ -26,6 +26,13 @@ std::array<struct sigaction, signals.size()> earlier_actions;
 std::array<int, 2> to_clear_up{-1, -1};
 std::atomic<bool> is_ending{false};
 
+sigset_t signals_as_set() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int number : signals) sigaddset(&set, number);
+  return set;
+}
+
 void clear_up_and_end() {
   char number = 0;
   while (::read(to_clear_up[0], &number, 1) != 1) {
@@ -33,6 +40,8 @@ void clear_up_and_end() {
   remove_claims();
   if (number == 0) _exit(static_cast<int>(ExitCode::interrupted));
   std::signal(number, SIG_DFL);
+  const sigset_t ours = signals_as_set();
+  pthread_sigmask(SIG_UNBLOCK, &ours, nullptr);
   ::raise(number);
   _exit(128 + number);  // the first process of a container is not ended by a signal
 }
@@ -82,14 +91,24 @@ InterruptGuard::~InterruptGuard() {
 
 void clear_up_when_ended() {
   if (::pipe2(to_clear_up.data(), O_CLOEXEC) != 0) return;  // then signals end the program as ever
+  // This thread takes no signal itself, so that one that the service blocks until it waits for it is not
+  // delivered here, where it would end the program.
+  const sigset_t ours = signals_as_set();
+  sigset_t before{};
+  pthread_sigmask(SIG_BLOCK, &ours, &before);
+  bool is_there = true;
   try {
     std::thread(clear_up_and_end).detach();
   } catch (const std::system_error&) {
+    is_there = false;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (!is_there) {
     to_clear_up = {-1, -1};  // nobody would read what is written there
     return;
   }
-  struct sigaction before {};
-  for (const int number : signals) handle(number, end_at_once, before);
+  struct sigaction earlier {};
+  for (const int number : signals) handle(number, end_at_once, earlier);
 }
 
 void ignore_signals_of_writing() {

@@ -23,6 +23,7 @@ class Program {
   Program& operator=(const Program&) = delete;
   ~Program();
 
+  pid_t process() const { return child_; }
   void send(int signal) const;
   Finished wait();
   std::string output_so_far() const;

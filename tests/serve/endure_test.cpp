@@ -72,6 +72,25 @@ json ended(const RunningService& service, const std::string& id) {
   return service.wait_for_job(id, {"completed", "failed", "cancelled"});
 }
 
+bool blocks(const fs::path& thread, int signal) {
+  std::ifstream status(thread / "status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("SigBlk:"))
+      return (std::stoull(line.substr(line.find('\t') + 1), nullptr, 16) >> (signal - 1)) % 2 == 1;
+  return true;  // the thread has ended
+}
+
+// The thread that waits for the end takes the signal; in any other one it would end the service with its jobs.
+TEST(EndureProcess, TakesARequestToEndInItsMainThreadAlone) {
+  const RunningService service;
+  const std::string process = std::to_string(service.process());
+  for (const auto& thread : fs::directory_iterator("/proc/" + process + "/task")) {
+    if (thread.path().filename() == process) continue;
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+      EXPECT_TRUE(blocks(thread.path(), signal)) << thread.path() << " takes signal " << signal;
+  }
+}
+
 TEST(EndureProcess, ThatIsKilledFailsItsJobAlone) {
   const RunningService service({"--workers", "2"});
   const std::string killed = started(service, long_training(1));

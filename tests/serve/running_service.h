@@ -55,6 +55,7 @@ class RunningService {
   std::filesystem::path data() const { return place_.folder() / "data"; }
   const Workplace& place() const { return place_; }
   std::string errors() const { return program_->errors_so_far(); }
+  pid_t process() const { return program_->process(); }
 
   void kill();      // SIGKILL; jobs go on
   Finished stop();  // SIGTERM
