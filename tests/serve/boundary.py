@@ -68,7 +68,7 @@ class Asking:
         if body is not None:
             headers["Content-Type"] = kind
             data = body if isinstance(body, bytes) else json.dumps(body).encode()
-        connection = http.client.HTTPConnection(self.place, timeout=300)
+        connection = http.client.HTTPConnection(self.place, timeout=3600)
         try:
             connection.request(method, target, data, headers)
             return Answer(connection.getresponse())
@@ -536,7 +536,7 @@ def check_leaving(check, ask, service, own):
     """A token that is taken out of a project loses it at once, event streams included."""
     made = own.must("POST", "/api/tokens", {"name": f"leaves {own.name}", "projects": {own.id: "viewer"}}, scoped=False)
     job = own.must("POST", "/api/training/jobs", {"document": training("long", own.source, 1_000_000)})["id"]
-    connection = http.client.HTTPConnection(ask.place, timeout=120)
+    connection = http.client.HTTPConnection(ask.place, timeout=3600)
     connection.request("GET", f"/api/training/jobs/{job}/events", headers={"Authorization": f"Bearer {made['token']}"})
     stream = connection.getresponse()
     check.asked += 2

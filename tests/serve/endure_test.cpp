@@ -80,7 +80,8 @@ bool blocks(const fs::path& thread, int signal) {
   return true;  // the thread has ended
 }
 
-// The thread that waits for the end takes the signal; in any other one it would end the service with its jobs.
+// The thread that waits for the end takes the signal; in any other one it would end the service with its
+// jobs.
 TEST(EndureProcess, TakesARequestToEndInItsMainThreadAlone) {
   const RunningService service;
   const std::string process = std::to_string(service.process());

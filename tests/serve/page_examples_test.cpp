@@ -36,14 +36,12 @@ std::string events_until_trained(const RunningService& service, const std::strin
   connection.send(fmt::format(
       "GET /api/training/jobs/{}/events HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {}\r\n\r\n",
       job, service.port(), service.token()));
-  return connection.read_until(
-      [](const std::string& told) {
-        for (const char* each : {"event: epoch_finished", "event: trial_finished", "\"state\":\"completed\"",
-                                 "\"state\":\"failed\""})
-          if (told.find(each) != std::string::npos) return true;
-        return false;
-      },
-      std::chrono::seconds(900));
+  return connection.read_until([](const std::string& told) {
+    for (const char* each : {"event: epoch_finished", "event: trial_finished", "\"state\":\"completed\"",
+                             "\"state\":\"failed\""})
+      if (told.find(each) != std::string::npos) return true;
+    return false;
+  });
 }
 
 TEST(PageExamples, RunThroughTheServiceAsTheyStand) {
