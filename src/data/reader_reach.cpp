@@ -49,14 +49,6 @@ std::vector<fs::path> folders_of_list(const fs::path& list) {
   return folders;
 }
 
-// ${NAME} of an address.
-std::vector<std::string> variables_in(const std::string& address) {
-  std::vector<std::string> names;
-  for (std::size_t at = address.find("${"); at != std::string::npos; at = address.find("${", at + 2))
-    names.push_back(address.substr(at + 2, address.find('}', at) - at - 2));
-  return names;
-}
-
 }  // namespace
 
 const char* folder_of_confined_readers() {
@@ -95,7 +87,7 @@ std::vector<std::string> environment_of_reader(const SourceConfig& config, const
                                                     "UBSAN_OPTIONS"};
   std::vector<std::string> names(of_everyone.begin(), of_everyone.end());
   for (const std::string& address : {config.url, config.uri})
-    for (const std::string& name : variables_in(address)) {
+    for (const std::string& name : variables_of_address(address)) {
       names.push_back(name);
       if (const char* value = std::getenv(name.c_str())) hide_value(name, value);
     }

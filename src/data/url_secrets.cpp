@@ -120,6 +120,13 @@ bool is_told(std::string_view text, std::size_t begin) {
 
 }  // namespace
 
+std::vector<std::string> variables_of_address(const std::string& address) {
+  std::vector<std::string> names;
+  for (std::size_t at = address.find("${"); at != std::string::npos; at = address.find("${", at + 2))
+    names.push_back(address.substr(at + 2, address.find('}', at) - at - 2));
+  return names;
+}
+
 // What stands beside a variable may be half of a secret.
 bool is_variable_alone(std::string_view address) {
   return address.starts_with("${") && address.find('}') == address.size() - 1;

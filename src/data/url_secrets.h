@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace stoker {
 
@@ -25,6 +26,9 @@ bool has_credentials(const std::string& url);
 // The address of a database, with the values of its variables. Refuses one that is not set; `called` is what
 // the address was given as.
 std::string expanded_uri(const std::string& uri, const std::string& called = "uri");
+
+// The names of its variables, in their order.
+std::vector<std::string> variables_of_address(const std::string& address);
 
 // Whether it is nothing but one ${NAME}.
 bool is_variable_alone(std::string_view address);

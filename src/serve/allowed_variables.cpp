@@ -131,13 +131,6 @@ std::string host_of_variable(const AllowedVariable& variable) {
   }
 }
 
-std::vector<std::string> variables_of_address(const std::string& address) {
-  std::vector<std::string> names;
-  for (std::size_t at = address.find("${"); at != std::string::npos; at = address.find("${", at + 2))
-    names.push_back(address.substr(at + 2, address.find('}', at) - at - 2));
-  return names;
-}
-
 }  // namespace
 
 AllowedVariable allowed_variable(const std::string& text) {
