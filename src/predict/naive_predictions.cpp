@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <numeric>
 #include <optional>
 #include <unordered_map>
@@ -39,6 +40,12 @@ std::optional<std::vector<double>> last_answers(const Table& table, const std::v
   if (!table.windows || table.windows->starts.empty()) return std::nullopt;
   const WindowsConfig& config = table.windows->config;
   if (config.answer == Answer::direction || config.horizon < 1) return std::nullopt;
+  const bool has_groups = !config.group_column.empty() && table.has_column(config.group_column);
+  const TextValues groups = has_groups ? read_texts(table.column(config.group_column)) : TextValues{};
+  const auto are_of_one_series = [&](std::int64_t one, std::int64_t other) {
+    return !has_groups ||
+           groups.values[static_cast<std::size_t>(one)] == groups.values[static_cast<std::size_t>(other)];
+  };
   std::unordered_map<std::int64_t, std::int64_t> row_of;
   for (std::int64_t row = 0; row < table.rows(); ++row) row_of.emplace(start_of(table, row), row);
   std::vector<double> values(static_cast<std::size_t>(table.rows()), missing_number);
@@ -47,7 +54,8 @@ std::optional<std::vector<double>> last_answers(const Table& table, const std::v
       const std::int64_t ahead =
           config.answer == Answer::path ? static_cast<std::int64_t>(step) + 1 : config.horizon;
       const auto found = row_of.find(start_of(table, row) - ahead);
-      if (found == row_of.end()) continue;
+      // Series lie one behind the other, so that the place may be in the one before.
+      if (found == row_of.end() || !are_of_one_series(found->second, row)) continue;
       values[static_cast<std::size_t>(row)] = actual[static_cast<std::size_t>(found->second) * steps + step];
       break;
     }
@@ -93,6 +101,24 @@ std::vector<double> balanced_errors(const ClassRows& rows, const ScoredRows& sco
   return errors;
 }
 
+// The probability that scores without skill rank the rows of one class so far above those of the other
+// (Mann and Whitney 1947). A class with few rows is never told by chance, as it would be by the spread of the
+// gains, which a single row of a class does not show.
+double chance_of_area(double area, double ones, double others, std::vector<double> scores) {
+  std::ranges::sort(scores);
+  double ties = 0;
+  for (std::size_t first = 0, end = 0; first < scores.size(); first = end) {
+    while (end < scores.size() && scores[end] == scores[first]) ++end;
+    const auto equal = static_cast<double>(end - first);
+    ties += equal * (equal * equal - 1);
+  }
+  const auto all = static_cast<double>(scores.size());
+  const double untied = 1 - ties / (all * (all * all - 1));
+  if (untied <= 0) return 1;  // All scores are alike.
+  const double spread = std::sqrt((ones + others + 1) / (12 * ones * others) * untied);
+  return std::erfc((area - 0.5) / spread / std::numbers::sqrt2) / 2;
+}
+
 // For each value, the share of `others` below it; equal values count half. `others` is sorted.
 double share_below(const std::vector<double>& others, double value) {
   const auto [first, last] = std::ranges::equal_range(others, value);
@@ -133,7 +159,19 @@ std::optional<SkillVerdict> verdict_on_ranks(const ClassRows& rows, const std::s
   }
   auto verdict =
       verdict_on("roc_auc", losses, {{baseline, std::vector<double>(losses.size(), 0.5)}}, dependence);
-  if (verdict) verdict->of_model = area;
+  if (!verdict) return verdict;
+  std::vector<bool> is_second;
+  std::vector<bool> is_first;
+  for (const std::int64_t actual : rows.actual) {
+    is_second.push_back(actual == 1);
+    is_first.push_back(actual == 0);
+  }
+  const auto seconds = static_cast<double>(samples_with(is_second, dependence));
+  const auto firsts = static_cast<double>(samples_with(is_first, dependence));
+  if (seconds == 0 || firsts == 0) return std::nullopt;
+  verdict->of_model = std::clamp(area, 0.0, 1.0);
+  verdict->p_value = std::max(verdict->p_value, chance_of_area(area, seconds, firsts, scores));
+  verdict->is_better = verdict->p_value < largest_p_value;
   return verdict;
 }
 
@@ -212,7 +250,11 @@ std::optional<SkillVerdict> verdict_on_classes(const ClassRows& rows,
     by_probability.push_back({each.predicts, log_losses(each.scored)});
     by_class.push_back({each.predicts, balanced_errors(rows, each.scored)});
   }
-  auto balanced = verdict_on("balanced_accuracy", balanced_errors(rows, rows.scored), by_class, dependence);
+  // One class alone cannot be told from others.
+  const auto occurring = std::ranges::count_if(rows.counts.actual, [](auto each) { return each > 0; });
+  auto balanced = occurring < 2 ? std::nullopt
+                                : verdict_on("balanced_accuracy", balanced_errors(rows, rows.scored),
+                                             by_class, dependence);
   if (balanced) {
     balanced->of_model = 1 - balanced->of_model;
     balanced->of_baseline = 1 - balanced->of_baseline;

@@ -45,6 +45,8 @@ struct GainTest {
 // averaged. Those of a series are averaged again over blocks of time, since neighbors are alike. None if
 // there are fewer than three samples.
 std::optional<GainTest> test_gains(std::span<const double> gains, const RowDependence& dependence);
+// Of how many samples of that test at least one row is among those marked.
+std::int64_t samples_with(const std::vector<bool>& rows, const RowDependence& dependence);
 
 // Losses of each row.
 struct LossesWithout {

@@ -80,6 +80,34 @@ TEST(Verdict, IsAboutTheBaselineThatIsHardestToBeat) {
   EXPECT_TRUE(verdict_on("mse", model, {{"the mean", plus(3)}}, {})->is_better);
 }
 
+// The gains over a baseline that is far worse vary more, so that a test against it can show less.
+TEST(Verdict, NamesTheBestBaselineOfThoseThatTheModelBeats) {
+  const std::vector<double> model = noise(50, 0, 1);
+  std::vector<double> poor = model;
+  std::vector<double> good = model;
+  for (std::size_t i = 0; i < model.size(); ++i) {
+    poor[i] += i % 5 == 0 ? 50 : 0;
+    good[i] += 1 + (i % 2 == 0 ? 0.1 : -0.1);
+  }
+  const auto verdict = verdict_on("mse", model, {{"the mean", poor}, {"the last value", good}}, {});
+  ASSERT_TRUE(verdict);
+  EXPECT_TRUE(verdict->is_better);
+  EXPECT_EQ(verdict->baseline, "the last value");
+  EXPECT_EQ(verdict->p_value, verdict_on("mse", model, {{"the mean", poor}}, {})->p_value);
+}
+
+// Three coins that fall alike are no rarity.
+TEST(Gains, ThatAreAllAlikeCountOnlyAsAbove) {
+  EXPECT_EQ(test_gains(std::vector<double>{1, 1, 1}, {})->p_value, 0.125);
+  EXPECT_EQ(test_gains(std::vector<double>{-1, -1, -1}, {})->p_value, 1);
+}
+
+TEST(Samples, AreCountedWithTheRowsInThem) {
+  const std::vector<bool> marked{true, false, false, false, true, true, false, false};
+  EXPECT_EQ(samples_with(marked, {}), 3);
+  EXPECT_EQ(samples_with(marked, {{0, 1, 2, 3, 0, 1, 2, 3}, 1}), 2);
+}
+
 TEST(Verdict, OfTooFewRowsIsNone) {
   const std::vector<double> two{1, 2};
   EXPECT_FALSE(verdict_on("mse", two, {{"the mean", {3, 4}}}, {}));
