@@ -244,17 +244,15 @@ std::optional<SkillVerdict> verdict_on_numbers(const std::vector<double>& actual
 std::optional<SkillVerdict> verdict_on_classes(const ClassRows& rows,
                                                const std::vector<NaivePrediction>& naive,
                                                const RowDependence& dependence) {
+  // Rows of one class alone do not show whether it is told from others.
+  if (std::ranges::count_if(rows.counts.actual, [](auto each) { return each > 0; }) < 2) return std::nullopt;
   std::vector<LossesWithout> by_probability;
   std::vector<LossesWithout> by_class;
   for (const NaivePrediction& each : naive) {
     by_probability.push_back({each.predicts, log_losses(each.scored)});
     by_class.push_back({each.predicts, balanced_errors(rows, each.scored)});
   }
-  // One class alone cannot be told from others.
-  const auto occurring = std::ranges::count_if(rows.counts.actual, [](auto each) { return each > 0; });
-  auto balanced = occurring < 2 ? std::nullopt
-                                : verdict_on("balanced_accuracy", balanced_errors(rows, rows.scored),
-                                             by_class, dependence);
+  auto balanced = verdict_on("balanced_accuracy", balanced_errors(rows, rows.scored), by_class, dependence);
   if (balanced) {
     balanced->of_model = 1 - balanced->of_model;
     balanced->of_baseline = 1 - balanced->of_baseline;
