@@ -128,6 +128,35 @@ TEST_P(FusedOnTheGpu, GoesOnBitForBitInPlainFp32) {
   expect_exact_resume(GetParam(), Precision::fp32);
 }
 
+// A row without weight teaches nothing, but it is one of those that are predicted right or not.
+void expect_accuracy_with_rows_without_weight(const Case& each, Precision precision) {
+  EngineRequest request = request_of(each, each.batch);
+  request.precision = precision;
+  std::vector<float> weights;
+  for (std::int64_t row = 0; row < each.batch; ++row) weights.push_back(row % 3 == 0 ? 0.0F : 1.0F);
+  request.training.arrays.push_back({"weights", Role::weights, Array::from<float>(weights, {each.batch})});
+  const EngineRequest placed = test::placed_on(request, *test::first_gpu(), Memory::device);
+  ASSERT_EQ(fused::cuda_refusal(placed), "");
+  const auto fused = fused::make_cuda(placed);
+  const auto eager = test::make_engine("eager", request);
+  const ChunkResult one = test::run_epochs(*fused, placed, 20, 17, 0, 3e-4F);
+  const ChunkResult other = test::run_epochs(*eager, request, 20, 17, 0, 3e-4F);
+  for (std::size_t i = 0; i < one.finished_epochs.size(); ++i)
+    expect_accuracy_of_eager(one.finished_epochs[i], other.finished_epochs[i], each);
+}
+
+TEST_P(FusedOnTheGpu, CountsRowsWithoutWeightToo) {
+  const Case each = GetParam();
+  if (each.loss != Loss::cross_entropy && each.loss != Loss::binary_cross_entropy)
+    GTEST_SKIP() << "not a loss of classes";
+  expect_accuracy_with_rows_without_weight(each, Precision::automatic);
+  if (each.batch > most_split_batch) return;
+  expect_accuracy_with_rows_without_weight(each, Precision::fp32);
+  if (each.batch > most_plain_batch) return;
+  const test::WantedFp32Kernel wanted("plain");
+  expect_accuracy_with_rows_without_weight(each, Precision::fp32);
+}
+
 NamedArrays parameters_after_50_steps(const EngineRequest& request) {
   const auto engine = fused::make_cuda(request);
   test::run_epochs(*engine, request, 50, 17, 0, 3e-4F);

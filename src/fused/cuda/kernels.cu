@@ -29,7 +29,7 @@ __global__ void prepare_rows_kernel(RowsWork work) {
   if (column == 0) {
     const float target =
         work.float_targets != nullptr ? work.float_targets[row] : static_cast<float>(work.class_targets[row]);
-    work.targets[row] = {target, work.weights != nullptr ? work.weights[row] : 1.0F};
+    work.targets[row] = {target, work.weights != nullptr ? row_weight(work.weights[row]) : 1.0F};
   }
   if (work.half_features == nullptr) return;
   float values[2];

@@ -105,6 +105,14 @@ __device__ __forceinline__ RowLoss scalar_loss(float output, float target, float
   }
 }
 
+// A row's weight as RowTarget has it, and whether one is that of a row.
+__device__ __forceinline__ float row_weight(float weight) {
+  return weight == 0 ? __uint_as_float(0x80000000U) : weight;
+}
+__device__ __forceinline__ bool is_of_row(float weight) {
+  return __float_as_uint(weight) != 0;
+}
+
 // True if the sign of the output chooses the right one of two classes.
 __device__ __forceinline__ bool is_right(float output, float target) {
   return (output > 0) == (target > 0.5F);

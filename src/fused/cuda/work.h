@@ -18,7 +18,8 @@ struct StepFactors {
   std::uint32_t key;  // of dropout: the word that all layers of the step share
 };
 
-// A row's target beside its weight: 8 bytes that one asynchronous copy fetches.
+// A row's target beside its weight: 8 bytes that one asynchronous copy fetches. Copies of no row are filled
+// with zeros, so that the weight 0 of a row is kept as -0 (math.cuh: row_weight, is_of_row).
 struct RowTarget {
   float target;  // or the number of its class
   float weight;

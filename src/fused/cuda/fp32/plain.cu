@@ -76,7 +76,7 @@ struct PlainBlock {
       const float loss = loss_of_row(plan, deltas(plan.layers) + thread * layout.stride, target.target,
                                      target.weight * per_row, work.model.loss_shape, is_hit);
       work.model.row_sums[thread] += static_cast<double>(loss) * target.weight;
-      if (is_hit && target.weight != 0) work.model.row_hits[thread] += 1;
+      if (is_hit && is_of_row(target.weight)) work.model.row_hits[thread] += 1;
     }
     __syncthreads();
   }

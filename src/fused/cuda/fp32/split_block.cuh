@@ -187,7 +187,7 @@ struct SplitBlock {
 
   __device__ void add_loss(int row, float loss, float weight, bool is_hit) const {
     sums()[row] += static_cast<double>(loss) * weight;
-    if (is_hit && weight != 0) work.model.row_hits[row] += 1;  // a row of padding has no weight
+    if (is_hit && is_of_row(weight)) work.model.row_hits[row] += 1;
   }
 
   // A thread a row.

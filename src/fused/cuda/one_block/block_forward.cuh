@@ -276,7 +276,7 @@ __device__ __forceinline__ void Block<Net, Self>::scalar_output(int step) {
       const RowTarget target = wanted[i][half];
       const float output = (sum.x + sum.y) + (sum.z + sum.w);
       const RowLoss loss = scalar_loss<P.loss>(output, target.target, work.loss_shape);
-      if constexpr (P.counts_hits()) hits[half] = target.weight != 0 && is_right(output, target.target);
+      if constexpr (P.counts_hits()) hits[half] = is_of_row(target.weight) && is_right(output, target.target);
       losses[half] = loss.loss * target.weight;
       slopes[half] = loss.slope * target.weight * per_row;
       d[2 * half] = slopes[half] * wx[i].x;
@@ -362,7 +362,7 @@ __device__ __forceinline__ void Block<Net, Self>::class_output(int step) {
   if (first == 0) {
     const float loss = __logf(sum) - (logits[row * P.logit_stride() + wanted] - most);
     reinterpret_cast<double*>(shared + P.sums_at())[row] += loss * target.weight;
-    if (is_hit && target.weight != 0) add_hit(row);
+    if (is_hit && is_of_row(target.weight)) add_hit(row);
   }
 }
 

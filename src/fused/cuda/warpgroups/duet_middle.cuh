@@ -129,8 +129,8 @@ __device__ __forceinline__ void Duet<Net>::output_and_loss(Eight& eight, const f
   eight.loss[0] = one.loss * wanted.y;
   eight.loss[1] = two.loss * wanted.w;
   if constexpr (P.counts_hits()) {
-    eight.hits[0] = wanted.y != 0 && is_right(output[0] + out_bias, wanted.x);
-    eight.hits[1] = wanted.w != 0 && is_right(output[1] + out_bias, wanted.z);
+    eight.hits[0] = is_of_row(wanted.y) && is_right(output[0] + out_bias, wanted.x);
+    eight.hits[1] = is_of_row(wanted.w) && is_right(output[1] + out_bias, wanted.z);
   }
   eight.down[0] = one.slope * wanted.y * eight.per_row;
   eight.down[1] = two.slope * wanted.w * eight.per_row;

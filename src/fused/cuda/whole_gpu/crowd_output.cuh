@@ -38,7 +38,8 @@ __device__ __forceinline__ void Crowd<Net>::scalar_output(int step, OutputParts 
     const RowLoss loss = scalar_loss<P.loss>(output, target.target, work.loss_shape);
     loss_sum += loss.loss * target.weight;
     if constexpr (P.counts_hits())
-      if (block == 0 && target.weight != 0 && is_right(output, target.target)) work.row_hits[thread] += 1;
+      if (block == 0 && is_of_row(target.weight) && is_right(output, target.target))
+        work.row_hits[thread] += 1;
     floats(At.slopes_at())[thread] = loss.slope * target.weight * per_row;
   }
   __syncthreads();
@@ -151,7 +152,7 @@ __device__ __forceinline__ void Crowd<Net>::class_losses() const {
     for (int away = 1; away < lanes; away *= 2) sum += __shfl_xor_sync(~0U, sum, away);
     if (first == 0)
       floats(At.losses_at())[of_row] = (__logf(sum) - (logits[of_class] - most)) * wanted.weight;
-    if (is_hit && first == 0 && block == 0 && wanted.weight != 0) work.row_hits[of_row] += 1;
+    if (is_hit && first == 0 && block == 0 && is_of_row(wanted.weight)) work.row_hits[of_row] += 1;
     __syncwarp();
     for (int i = first; i < At.outputs(); i += lanes) {
       const float chance = __fdividef(__expf(logits[i] - most), sum);
