@@ -285,7 +285,7 @@ void JobQueue::settle(const Running& running) {
     const double now = seconds_since_1970();
     const double last = running.ended_with ? now : last_sign_of(folder, run_folder_of(*job));
     work.seconds += std::max(0.0, std::min(last, now) - work.began);
-    work.fruitless = reached_by(run_folder_of(*job)) == work.reached ? work.fruitless + 1 : 0;
+    work.fruitless = came_further(run_folder_of(*job), work.reached) ? 0 : work.fruitless + 1;
     end.fruitless = work.fruitless;
   }
   const JobOutcome outcome = outcome_of(*job, end, run_folder_of(*job), folder, config_.most_attempts);
