@@ -22,6 +22,7 @@
 #include "cli/terminal.h"
 #include "data/confined_reader.h"
 #include "data/url_secrets.h"
+#include "database/lost_clients.h"
 #include "database/role_rights.h"
 #include "device/device.h"
 #include "pipeline/document.h"
@@ -134,6 +135,8 @@ ExitCode serve_until_ended(ServeCommand command) {
   setenv(confined_readers_variable, data.c_str(), 1);
   setenv(public_addresses_variable, command.allows_private_urls ? "0" : "1", 1);
   setenv(database::plain_roles_variable, "1", 1);
+  constexpr const char* seconds_of_a_day = "86400";  // of jobs without a time limit; others have less
+  setenv(database::query_seconds_variable, seconds_of_a_day, 1);
   if (command.server.certificate.empty() != command.server.key.empty())
     refuse("--certificate and --key belong together");
   unsetenv(project_variable);  // the service works in all of them

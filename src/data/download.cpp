@@ -81,6 +81,7 @@ class Download {
     tcp::resolver resolver(socket.get_executor());
     const auto endpoints =
         co_await resolver.async_resolve(url.host, url.port, asio::redirect_error(use_awaitable, error));
+    if (error && connects_to_public_addresses_only()) refuse_host(url);
     if (error) refuse("{}: {} is unknown ({})", shown_, shown_host(url), error.message());
     co_await asio::async_connect(socket, allowed_endpoints(endpoints, url),
                                  asio::redirect_error(use_awaitable, error));
@@ -101,12 +102,17 @@ class Download {
     const bool is_limited = connects_to_public_addresses_only();
     for (const auto& each : found)
       if (!is_limited || is_public_address(*each.endpoint().data())) allowed.push_back(each.endpoint());
-    if (allowed.empty())
-      refuse(
-          "{}: {} has no public address, and this service connects to no others; its operator can "
-          "allow them (--allow-private-urls)",
-          shown_, shown_host(url));
+    if (allowed.empty()) refuse_host(url);
     return allowed;
+  }
+
+  // One text for unknown hosts and private ones: the difference would tell clients which names the network of
+  // the service has.
+  [[noreturn]] void refuse_host(const Url& url) const {
+    refuse(
+        "{}: {} is unknown or has no public address, and this service connects to no others; its operator "
+        "can allow private addresses (--allow-private-urls)",
+        shown_, shown_host(url));
   }
 
   asio::awaitable<std::string> fetch_plain(const Url& url) {

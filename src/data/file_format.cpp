@@ -27,7 +27,7 @@ struct EndingOfFormat {
   std::string_view ending;
   SourceFormat format;
 };
-constexpr std::array<EndingOfFormat, 16> endings{{{".csv", SourceFormat::csv},
+constexpr std::array<EndingOfFormat, 17> endings{{{".csv", SourceFormat::csv},
                                                   {".txt", SourceFormat::csv},
                                                   {".data", SourceFormat::csv},
                                                   {".dat", SourceFormat::csv},
@@ -42,6 +42,7 @@ constexpr std::array<EndingOfFormat, 16> endings{{{".csv", SourceFormat::csv},
                                                   {".npy", SourceFormat::npy},
                                                   {".jsonl", SourceFormat::jsonl},
                                                   {".ndjson", SourceFormat::jsonl},
+                                                  {".json", SourceFormat::jsonl},
                                                   {".arff", SourceFormat::arff}}};
 
 SourceFormat format_by_name(const fs::path& name) {
@@ -65,10 +66,13 @@ SourceFormat format_by_content(const fs::path& file) {
   return SourceFormat::automatic;
 }
 
-// Of what has no name that tells: an object opens a line of JSON, anything else is a row.
+// Of what has no name that tells: an object opens a line of JSON, an array of objects all of it, anything
+// else is a row.
 SourceFormat format_of_text(const std::string& start) {
   const std::size_t first = start.find_first_not_of(" \t\r\n");
-  return first != std::string::npos && start[first] == '{' ? SourceFormat::jsonl : SourceFormat::csv;
+  if (first == std::string::npos) return SourceFormat::csv;
+  const std::size_t second = start[first] == '[' ? start.find_first_not_of(" \t\r\n", first + 1) : first;
+  return second != std::string::npos && start[second] == '{' ? SourceFormat::jsonl : SourceFormat::csv;
 }
 
 [[noreturn]] void refuse_format(const std::string& name) {

@@ -17,6 +17,7 @@ std::mutex& mutex();
 
 // CPU seconds that the library has for a file, before those for its size; 60 if it is not set.
 constexpr const char* cpu_seconds_variable = "STOKER_HDF5_CPU_SECONDS";
+double cpu_seconds_for(const std::filesystem::path& file);
 
 // Holds the mutex, and limits the CPU time of the calling thread: some damaged files keep the library busy
 // without an end. `shown` is the file as messages write it.

@@ -17,17 +17,17 @@
 #include "data/arrow_result.h"
 #include "data/arrow_threads.h"
 #include "data/column_values.h"
+#include "data/json_rows.h"
 #include "data/packed_text.h"
 #include "data/reading_memory.h"
 #include "data/table_files.h"
 
-// One object of plain values to a line. Arrow reads it; what it cannot read is looked through once more, line
-// by line, for the place to name.
+// One object of plain values to a line, or in an array. Arrow reads it; what it cannot read is looked through
+// once more, line by line, for the place to name.
 namespace stoker {
 namespace {
 
 constexpr std::int32_t most_json_bytes = 1 << 26;  // of one line
-constexpr char cell_end = ':';                     // each value has one in front of it
 
 enum class JsonKind { missing, truth, number, text, nested };
 
@@ -55,28 +55,35 @@ const char* name_of_kind(JsonKind kind) {
 
 class LineChecker {
  public:
-  explicit LineChecker(std::string name) : name_(std::move(name)) {}
+  LineChecker(std::string name, bool is_array) : name_(std::move(name)), is_array_(is_array) {}
 
   void check(std::string_view line) {
     ++line_;
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
     const auto object = nlohmann::json::parse(line, nullptr, false);
-    if (object.is_discarded()) refuse("{}:{}: this line is not JSON", name_, line_);
+    if (object.is_discarded() && is_array_) refuse("{}: this row is not JSON", place());
+    if (object.is_discarded())
+      refuse("{}: this line is not JSON; a file of rows has one object to a line, or an array of objects",
+             place());
     if (!object.is_object())
-      refuse("{}:{}: a line must be one object, such as {{\"rooms\": 3, \"price\": 250}}", name_, line_);
+      refuse("{}: a {} must be one object, such as {{\"rooms\": 3, \"price\": 250}}", place(), unit());
     for (const auto& [key, value] : object.items()) check_value(key, kind_of_value(value));
   }
 
  private:
+  const char* unit() const { return is_array_ ? "row" : "line"; }
+  std::string place() const {
+    return is_array_ ? fmt::format("{}: row {}", name_, line_) : fmt::format("{}:{}", name_, line_);
+  }
+
   void check_value(const std::string& key, JsonKind kind) {
     if (kind == JsonKind::nested)
-      refuse("{}:{}: '{}' holds a list or an object; only plain values can be columns", name_, line_,
-             shortened(key));
+      refuse("{}: '{}' holds a list or an object; only plain values can be columns", place(), shortened(key));
     if (kind == JsonKind::missing) return;
     const auto [known, is_new] = kinds_.try_emplace(key, Seen{kind, line_});
     if (is_new || known->second.kind == kind) return;
-    refuse("{}:{}: '{}' holds {}, but {} in line {}; a column has one type", name_, line_, shortened(key),
-           name_of_kind(kind), name_of_kind(known->second.kind), known->second.line);
+    refuse("{}: '{}' holds {}, but {} in {} {}; a column has one type", place(), shortened(key),
+           name_of_kind(kind), name_of_kind(known->second.kind), unit(), known->second.line);
   }
 
   struct Seen {
@@ -84,14 +91,15 @@ class LineChecker {
     std::int64_t line;
   };
   std::string name_;
+  bool is_array_;
   std::int64_t line_ = 0;
   std::map<std::string, Seen> kinds_;
 };
 
-void refuse_faulty_lines(const std::filesystem::path& path) {
+void refuse_faulty_lines(const std::filesystem::path& path, bool is_array) {
   const std::string name = path.string();
-  const auto text = or_refuse(open_text(path, cell_end), name);
-  LineChecker checker(name);
+  const auto text = or_refuse(open_json_rows(path, is_array, ArrayEnd::required), name);
+  LineChecker checker(name, is_array);
   std::string rest;
   while (true) {
     const auto block = or_refuse(text->Read(1 << 20), name);
@@ -104,14 +112,13 @@ void refuse_faulty_lines(const std::filesystem::path& path) {
     rest.erase(0, begin);
     if (block->size() == 0) return checker.check(rest);
     if (rest.size() > static_cast<std::size_t>(most_json_bytes))
-      refuse("{}: a line is longer than {}", name, human_bytes(most_json_bytes));
+      refuse("{}: a {} is longer than {}", name, is_array ? "row" : "line", human_bytes(most_json_bytes));
   }
 }
 
-arrow::Result<std::shared_ptr<arrow::Table>> read_json_columns(const std::filesystem::path& path,
-                                                               const std::vector<std::string>& text_columns,
-                                                               std::int32_t bytes_at_once, bool use_threads) {
-  ARROW_ASSIGN_OR_RAISE(const auto text, open_text(path, cell_end));
+arrow::Result<std::shared_ptr<arrow::Table>> read_json_columns(
+    const std::shared_ptr<arrow::io::InputStream>& text, const std::vector<std::string>& text_columns,
+    std::int32_t bytes_at_once, bool use_threads) {
   auto reading = arrow::json::ReadOptions::Defaults();
   reading.block_size = bytes_at_once;
   reading.use_threads = use_threads;
@@ -143,14 +150,16 @@ bool has_nested_columns(const arrow::Table& table) {
 Table read_json_lines(const std::filesystem::path& path, const std::vector<std::string>& text_columns) {
   const std::string name = path.string();
   const bool use_threads = !or_refuse(is_packed(path), name) && reads_in_threads(path);
+  const bool is_array = is_json_array(path);
   const auto read = [&](const std::vector<std::string>& texts, std::int32_t bytes_at_once) {
-    auto columns = read_json_columns(path, texts, bytes_at_once, use_threads);
+    auto columns = read_json_columns(or_refuse(open_json_rows(path, is_array, ArrayEnd::required), name),
+                                     texts, bytes_at_once, use_threads);
     fail_for_machine(columns.status(), name);
     if (columns.status().IsCapacityError()) or_refuse(columns.status(), name);
     return columns;
   };
   auto columns = read({}, 1 << 20);
-  if (!columns.ok() || has_nested_columns(**columns)) refuse_faulty_lines(path);
+  if (!columns.ok() || has_nested_columns(**columns)) refuse_faulty_lines(path, is_array);
   if (!columns.ok()) columns = read({}, most_json_bytes);
   const std::shared_ptr<arrow::Table> table = or_refuse(std::move(columns), name);
   // Texts that look like times would be such, unless they are asked for as they are; numbers stay numbers.

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "data/hdf5_object.h"
 #include "data/url_secrets.h"
+#include "database/lost_clients.h"
 #include "database/role_rights.h"
 
 namespace stoker {
@@ -72,8 +73,9 @@ std::vector<fs::path> files_of_source(const SourceConfig& config, const fs::path
 }
 
 std::vector<std::string> environment_of_reader(const SourceConfig& config, const fs::path& scratch) {
-  constexpr std::array<const char*, 13> of_everyone{public_addresses_variable,
+  constexpr std::array<const char*, 14> of_everyone{public_addresses_variable,
                                                     database::plain_roles_variable,
+                                                    database::query_seconds_variable,
                                                     "TZ",
                                                     "LANG",
                                                     "LC_ALL",

@@ -21,7 +21,8 @@ Table read_csv(const std::filesystem::path& path, const CsvDialect& dialect,
 // Of its rows those that lie whole within the first `bytes` of the text. Faults behind them are not seen.
 Table read_csv_start(const std::filesystem::path& path, const CsvDialect& dialect,
                      const std::vector<std::string>& text_columns, std::int64_t bytes);
-// One object of plain values to a line. Of `text_columns`, texts that look like times stay text.
+// One object of plain values to a line, or an array of such objects. Of `text_columns`, texts that look like
+// times stay text.
 Table read_json_lines(const std::filesystem::path& path, const std::vector<std::string>& text_columns = {});
 // Sparse rows are refused.
 Table read_arff(const std::filesystem::path& path);

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "data/arrow_result.h"
 #include "data/blank_runs.h"
+#include "data/json_rows.h"
 #include "data/packed_text.h"
 #include "data/table_files.h"
 #include "data/unnamed_file.h"
@@ -191,7 +192,8 @@ WholeRows read_whole_csv_rows(const std::filesystem::path& path, const CsvDialec
 
 WholeRows read_whole_json_lines(const std::filesystem::path& path,
                                 const std::vector<std::string>& text_columns) {
-  TextPieces text(or_refuse(open_text(path, ':'), path.string()));
+  TextPieces text(
+      or_refuse(open_json_rows(path, is_json_array(path), ArrayEnd::may_be_missing), path.string()));
   const auto first_line = [](std::string_view ahead) {
     FirstRow row;
     const std::size_t end = ahead.find('\n');

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "database/lost_clients.h"
 #include "database/postgres_library.h"
 #include "database/postgres_options.h"
 
@@ -112,15 +113,15 @@ PostgresConnection::PostgresConnection(const Address& address, const StopSignal&
   connect(address.text, "the PostgreSQL of " + address.called);
 }
 
-// A reader that is killed cannot cancel its query, and a server otherwise notices only when it has rows to
-// send. Servers on a system that cannot look at a connection reject the setting and keep their usual way.
 void PostgresConnection::end_queries_of_lost_clients() {
-  constexpr int first_version_with_setting = 140'000;
-  if (pq().server_version(connection_.get()) < first_version_with_setting) return;
-  try {
-    rows_of("SET client_connection_check_interval = '1s'");
-  } catch (const Error& error) {
-    if (error.cause() != Cause::request || is_lost()) throw;
+  const int version = pq().server_version(connection_.get());
+  for (const std::string& statement : statements_for_lost_clients(version, seconds_of_queries())) {
+    try {
+      rows_of(statement);
+      return;
+    } catch (const Error& error) {
+      if (error.cause() != Cause::request || is_lost()) throw;
+    }
   }
 }
 

@@ -61,12 +61,15 @@ KeywordValues checked_values(const std::string& address) {
   return values;
 }
 
+// One text for unknown hosts and private ones: the difference would tell clients which names the network of
+// the service has.
 [[noreturn]] void refuse_host(const std::string& host) {
   refuse(
       "uri: {} has no public address, and this service connects to no others for an address that a client "
       "has written; its operator can set a variable to the whole address, which is written as ${{NAME}}, or "
       "allow private addresses (--allow-private-urls)",
-      host.empty() ? "an address without a host" : fmt::format("the host '{}'", printable(host)));
+      host.empty() ? "an address without a host"
+                   : fmt::format("the host '{}' is unknown or", printable(host)));
 }
 
 // libpq's own default without a host is a socket too.
@@ -91,10 +94,7 @@ std::vector<std::string> public_numbers(const std::string& host) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  if (const int problem = ::getaddrinfo(host.c_str(), nullptr, &hints, &found); problem != 0)
-    throw Error(ExitCode::wrong_request,
-                fmt::format("uri: the host '{}' is unknown ({})", printable(host), ::gai_strerror(problem)),
-                Cause::machine);
+  if (::getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) refuse_host(host);
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> frees(found, ::freeaddrinfo);
   std::vector<std::string> numbers = numbers_of(found);
   if (numbers.empty()) refuse_host(host);

@@ -31,9 +31,9 @@ using nlohmann::json;
 constexpr auto longest_work = std::chrono::seconds(300);
 constexpr std::uint64_t most_upload_bytes = std::uint64_t{4} << 30;
 // Endings that the reader of files tells a format by, packed ones too.
-constexpr std::array<std::string_view, 15> endings{"csv",     "tsv",    "txt", "jsonl",   "arff",
-                                                   "parquet", "arrow",  "npy", "feather", "h5",
-                                                   "hdf5",    "sqlite", "db",  "zip",     "npz"};
+constexpr std::array<std::string_view, 16> endings{"csv",     "tsv",   "txt", "jsonl",   "json", "arff",
+                                                   "parquet", "arrow", "npy", "feather", "h5",   "hdf5",
+                                                   "sqlite",  "db",    "zip", "npz"};
 constexpr std::array<std::string_view, 3> packings{"gz", "zst", "bz2"};
 constexpr std::string_view ending_of_cubes = ".cubes";  // of folders that archives were unpacked into
 

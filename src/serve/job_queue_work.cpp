@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "database/lost_clients.h"
 #include "serve/client_words.h"
 #include "serve/job_outcome.h"
 #include "serve/job_queue.h"
@@ -285,7 +286,7 @@ void JobQueue::settle(const Running& running) {
     const double now = seconds_since_1970();
     const double last = running.ended_with ? now : last_sign_of(folder, run_folder_of(*job));
     work.seconds += std::max(0.0, std::min(last, now) - work.began);
-    work.fruitless = reached_by(run_folder_of(*job)) == work.reached ? work.fruitless + 1 : 0;
+    work.fruitless = came_further(run_folder_of(*job), work.reached) ? 0 : work.fruitless + 1;
     end.fruitless = work.fruitless;
   }
   const JobOutcome outcome = outcome_of(*job, end, run_folder_of(*job), folder, config_.most_attempts);
@@ -437,6 +438,8 @@ JobCommand JobQueue::command_of(const JobRecord& job, const Slot& slot) const {
     command.words.insert(command.words.end(), {"--only", job.request["card"].get<std::string>()});
   command.environment = slot.environment;
   command.environment.emplace_back(project_variable, job.project);
+  if (job.time_limit > 0)
+    command.environment.emplace_back(database::query_seconds_variable, fmt::format("{}", job.time_limit));
   command.folder = folder_of_project(config_.data, job.project);
   return command;
 }

@@ -1,15 +1,20 @@
 #include "serve/job_work.h"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <fstream>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
 
 #include "base/files.h"
+#include "base/lines_from_end.h"
+#include "base/text.h"
 #include "base/without_sync.h"
 #include "store/runs.h"
 
@@ -33,6 +38,22 @@ double newest_checkpoint(const fs::path& folder) {
        each.increment(error))
     if (each->path().filename() == "DONE") newest = std::max(newest, written_at(each->path()));
   return newest;
+}
+
+std::string checkpoint_text(const fs::path& run_folder) {
+  return fmt::format("{:.3f}", newest_checkpoint(RunPaths{run_folder}.checkpoints()));
+}
+
+// Without a line that a killed process cut short: the next process takes it away.
+std::uint64_t end_of_events(const fs::path& run_folder) {
+  return LinesFromEnd(RunPaths{run_folder}.events()).place();
+}
+
+bool is_progress(std::string_view line) {
+  if (line.find("\"event\":\"epoch_finished\"") != std::string_view::npos) return true;
+  // One that was used again is no progress.
+  return line.find("\"event\":\"card_finished\"") != std::string_view::npos &&
+         line.find("\"reused\":true") == std::string_view::npos;
 }
 
 }  // namespace
@@ -66,17 +87,24 @@ void write_work(const JobFolder& job, const JobWork& work) {
 }
 
 std::string reached_by(const fs::path& run_folder) {
-  std::int64_t epochs = 0;
-  std::int64_t cards = 0;
-  std::ifstream events(RunPaths{run_folder}.events());
-  for (std::string line; std::getline(events, line);) {
-    if (line.find("\"event\":\"epoch_finished\"") != std::string::npos) ++epochs;
-    // One that was used again is no progress.
-    if (line.find("\"event\":\"card_finished\"") != std::string::npos &&
-        line.find("\"reused\":true") == std::string::npos)
-      ++cards;
-  }
-  return fmt::format("{} {} {:.3f}", epochs, cards, newest_checkpoint(RunPaths{run_folder}.checkpoints()));
+  return fmt::format("{} {}", end_of_events(run_folder), checkpoint_text(run_folder));
+}
+
+bool came_further(const fs::path& run_folder, const std::string& reached) {
+  const std::vector<std::string> parts = split_text(reached, ' ');
+  std::uint64_t end = 0;
+  const std::string& number = parts.front();
+  const bool is_readable =
+      parts.size() == 2 &&
+      std::from_chars(number.data(), number.data() + number.size(), end).ec == std::errc();
+  // An earlier version wrote it otherwise.
+  if (!is_readable || parts[1] != checkpoint_text(run_folder)) return true;
+  std::ifstream events(RunPaths{run_folder}.events(), std::ios::binary);
+  // Another file than it was if it is shorter.
+  events.seekg(static_cast<std::streamoff>(end_of_events(run_folder) < end ? 0 : end));
+  for (std::string line; std::getline(events, line);)
+    if (is_progress(line)) return true;
+  return false;
 }
 
 double seconds_since_1970() {

@@ -21,8 +21,11 @@ struct JobWork {
 JobWork read_work(const JobFolder& job);
 void write_work(const JobFolder& job, const JobWork& work);
 
-// How far a run is: another text when an epoch or a card was finished, or a checkpoint written.
+// How far a run is, for came_further().
 std::string reached_by(const std::filesystem::path& run_folder);
+// Whether an epoch or a card was finished, or a checkpoint written, since then. Reads the events that were
+// written since then, up to the first of these.
+bool came_further(const std::filesystem::path& run_folder, const std::string& reached);
 
 double seconds_since_1970();
 double record_written_at(const std::filesystem::path& run_folder);  // 0: there is none

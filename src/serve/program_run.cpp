@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/project_scope.h"
 #include "base/text.h"
+#include "database/lost_clients.h"
 #include "serve/route.h"
 
 namespace stoker::serve {
@@ -106,8 +107,11 @@ ProgramRun run_program(const std::vector<std::string>& words, const std::filesys
   const RunTurn turn(call == nullptr ? "" : call->caller.token);
   const auto has_left = [&] { return call != nullptr && call->request.client_has_left(); };
   std::optional<Child> known;
-  const ChildLimits limits{
-      now() + limit, nullptr, has_left, {{project_variable, ProjectScope::or_default()}}};
+  const ChildLimits limits{now() + limit,
+                           nullptr,
+                           has_left,
+                           {{project_variable, ProjectScope::or_default()},
+                            {database::query_seconds_variable, std::to_string(limit.count())}}};
   ChildOutcome child = run_child(words, folder, limits, [&](pid_t process) { known.emplace(process); });
   if (!child.has_ended && has_left()) throw HttpError(499, "the client has left");
   if (!child.has_ended)

@@ -204,6 +204,19 @@ TEST_F(Hdf5, EndlessFileEndsTheProgramWithItsName) {
   EXPECT_EXIT(read_as_the_program_does(), ::testing::ExitedWithCode(2), "rows.h5.*damaged");
 }
 
+// The first bound has a client's file of 1 GB keep a core busy for minutes, not for hours; the second is 20
+// times what libhdf5 takes for real files of 20 MB in chunks of one value (0.14 s for each MB).
+TEST(Hdf5Limit, IsFarAboveRealFilesAndEndsLargeEndlessOnes) {
+  const TestFolder folder;
+  const auto seconds_of = [&](std::uintmax_t megabytes) {
+    const auto file = folder.write("sparse.h5", "");
+    std::filesystem::resize_file(file, megabytes * 1'000'000);
+    return hdf5::cpu_seconds_for(file);
+  };
+  EXPECT_LE(seconds_of(1000), 20 * 60);
+  EXPECT_GE(seconds_of(20), 20 * 20 * 0.14);
+}
+
 // A file that anybody may write must not show what its reader may read.
 class Hdf5OfOtherFiles : public Hdf5 {
  protected:

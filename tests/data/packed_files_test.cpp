@@ -6,6 +6,7 @@
 #include <arrow/io/file.h>
 #include <arrow/ipc/writer.h>
 #include <arrow/util/compression.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -127,8 +128,56 @@ TEST(JsonLines, ThatAreNotFlatOrChangeTheirTypeAreRefusedWithTheLine) {
               HasSubstr("t.jsonl:3: 'a' holds text, but a number in line 1"));
   EXPECT_THAT(refusal_for("t.jsonl", "{\"a\": 1}\n{\"a\": \n"),
               HasSubstr("t.jsonl:2: this line is not JSON"));
-  EXPECT_THAT(refusal_for("t.jsonl", "[1, 2]\n"), HasSubstr("t.jsonl:1: a line must be one object"));
   EXPECT_NE(refusal_for("t.jsonl", std::string(100'000, '[')), "");
+}
+
+TEST(JsonArray, OfObjectsIsATable) {
+  const std::string row_to_a_line = "[\n{\"a\": 1, \"b\": \"x, [y] \\\"{\\\\\"},\r\n{\"a\": 2.5}\n]\n";
+  const std::string in_one_line = R"([{"a":1,"b":"x, [y] \"{\\"},{"a":2.5}])";
+  const std::string value_to_a_line = "[ {\n\"a\":\n1,\n\"b\": \"x, [y] \\\"{\\\\\"\n} , {\n\"a\": 2.5 } ]";
+  for (const std::string& text : {row_to_a_line, in_one_line, value_to_a_line}) {
+    for (const char* name : {"t.json", "t.jsonl"}) {
+      const Table table = table_in(name, text);
+      EXPECT_THAT(table.column_names(), ElementsAre("a", "b")) << text;
+      EXPECT_THAT(read_numbers(*table.column("a")), ElementsAre(1, 2.5)) << text;
+      EXPECT_EQ(preview(table).first_rows[0][1], "x, [y] \"{\\") << text;
+    }
+  }
+}
+
+TEST(JsonArray, LongerThanABlockHasAllItsRows) {
+  std::string text = "[";
+  constexpr int rows = 200'000;
+  for (int i = 0; i < rows; ++i)
+    text += fmt::format("{}\n  {{\"a\": {}, \"b\": \"é\"}}", i == 0 ? "" : ",", i);
+  EXPECT_EQ(table_in("t.json", text + "\n]").rows(), rows);
+}
+
+TEST(JsonArray, ThatIsNoTableIsRejectedWithTheRow) {
+  EXPECT_THAT(refusal_for("t.json", "[1, 2]\n"), HasSubstr("t.json: row 1: a row must be one object"));
+  EXPECT_THAT(refusal_for("t.json", R"([{"a":1},{"a":[1]}])"), HasSubstr("t.json: row 2: 'a' holds a list"));
+  EXPECT_THAT(refusal_for("t.json", R"([{"a":1},{"a":"x"}])"),
+              HasSubstr("row 2: 'a' holds text, but a number in row 1"));
+  EXPECT_THAT(refusal_for("t.json", R"([{"a":1},{"a":}])"), HasSubstr("t.json: row 2: this row is not JSON"));
+  EXPECT_THAT(refusal_for("t.json", R"({"rows":[{"a":1}]})"), HasSubstr("'rows' holds a list"));
+  EXPECT_NE(refusal_for("t.json", "[]"), "");
+}
+
+// Arrow would take the objects that it finds.
+TEST(JsonArray, CutShortOrFollowedByMoreIsRejected) {
+  for (const char* text : {R"([{"a":1},{"a":2})", R"([{"a":1},)", R"([{"a":1},{"a":)"})
+    EXPECT_THAT(refusal_for("t.json", text), HasSubstr("has no end")) << text;
+  for (const char* text : {R"([{"a":1}] {"a":2})", R"([{"a":1}{"a":2}])", R"([{"a":1}][{"a":2}])"})
+    EXPECT_THAT(refusal_for("t.json", text), HasSubstr("must be one array of objects")) << text;
+}
+
+TEST(JsonArray, CutShortHasItsWholeRows) {
+  const TestFolder folder;
+  const auto path = folder.write("t.json", R"([{"a":1},{"a":2},{"a":)");
+  const auto rows = Source::open(Source::config_for(path.string()), ".").read_whole_rows();
+  ASSERT_TRUE(rows);
+  EXPECT_THAT(read_numbers(*rows->table.column("a")), ElementsAre(1, 2));
+  EXPECT_EQ(rows->left_out.count, 1);
 }
 
 TEST(JsonLines, KeepTextsThatAModelLearntAsText) {

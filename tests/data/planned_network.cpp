@@ -53,7 +53,9 @@ extern "C" int getaddrinfo(const char* host, const char* service, const addrinfo
     return look_up(host, service, hints, found);
   *found = nullptr;
   addrinfo** end = found;
-  for (const std::string& each : next_answer()) {
+  const std::vector<std::string> answer = next_answer();
+  if (answer.empty()) return EAI_NONAME;
+  for (const std::string& each : answer) {
     if (const int problem = look_up(each.c_str(), service, hints, end); problem != 0) return problem;
     while (*end != nullptr) end = &(*end)->ai_next;
   }

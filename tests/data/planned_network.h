@@ -9,7 +9,8 @@ namespace stoker::test {
 // Lookups of names and connections of this program go through a plan, so that a name can change its address
 // and a public address can be a server of this machine. Nothing leaves the machine.
 struct PlannedNetwork {
-  // Of moves.invalid: what each lookup in turn finds; the last answer stays.
+  // Of moves.invalid: what each lookup in turn finds; the last answer stays. An empty one: the name is
+  // unknown.
   std::vector<std::vector<std::string>> answers;
   int lookups = 0;
   // Connections to this address arrive at this port of the loopback interface.

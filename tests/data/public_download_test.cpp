@@ -107,7 +107,7 @@ TEST_F(PublicDownload, NoSpellingOfAPrivateAddressIsConnectedTo) {
   for (const std::string& host : private_hosts) {
     const std::string url = "http://" + host + private_port() + "/a.csv";
     const std::string said = refusal([&] { fetched(url); });
-    EXPECT_THAT(said, ::testing::AnyOf(HasSubstr("has no public address"), HasSubstr("is unknown"))) << url;
+    EXPECT_THAT(said, HasSubstr("is unknown or has no public address")) << url;
   }
   EXPECT_EQ(private_hits_, 0);
   EXPECT_TRUE(planned_network().connections.empty());
@@ -158,6 +158,32 @@ TEST_F(PublicDownload, RejectionDoesNotShowThePrivateAddressOfAName) {
   planned_network().answers = {{"10.11.12.13"}};
   EXPECT_THAT(refusal([&] { fetched("http://moves.invalid/a.csv"); }),
               AllOf(HasSubstr("--allow-private-urls"), Not(HasSubstr("10.11.12.13"))));
+}
+
+// Otherwise a client could find out which names the network of the service has.
+TEST_F(PublicDownload, UnknownNameAndPrivateNameGiveTheSameError) {
+  const auto said_of = [&](const std::vector<std::string>& addresses) {
+    planned_network().answers = {addresses};
+    return refusal([&] { fetched("http://moves.invalid/a.csv"); });
+  };
+  EXPECT_EQ(said_of({}), said_of({"10.11.12.13"}));
+}
+
+TEST_F(PublicDownload, RedirectToUnknownNameAndToPrivateNameGiveTheSameError) {
+  location_ = "http://moves.invalid/b.csv";
+  const auto said_of = [&](const std::vector<std::string>& addresses) {
+    planned_network().lookups = 0;
+    planned_network().answers = {{PlannedNetwork::public_address}, addresses};
+    return refusal([&] { fetched("http://moves.invalid/a.csv"); });
+  };
+  EXPECT_EQ(said_of({}), said_of({"10.11.12.13"}));
+}
+
+TEST_F(PublicDownload, WithoutTheRuleTheErrorNamesTheExactReason) {
+  unsetenv(public_addresses_variable);
+  planned_network().answers = {{}};
+  EXPECT_THAT(refusal([&] { fetched("http://moves.invalid/a.csv"); }),
+              AllOf(HasSubstr("'moves.invalid' is unknown"), Not(HasSubstr("public"))));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "database/lost_clients.h"
 #include "database/postgres_connection.h"
 #include "database/running_postgres.h"
 #include "database/writable.h"
@@ -283,6 +284,32 @@ TEST_F(Postgres, StopsWhenItIsInterrupted) {
       run("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'COPY%pg_sleep(60)%' AND state = 'active' "
           "AND pid <> pg_backend_pid() AND query_start < now() - interval '5 s'"),
       "0");
+}
+
+TEST(LostClients, AreNoticedFromVersion14OnAndTimedOutBefore) {
+  EXPECT_THAT(statements_for_lost_clients(140'000, 300),
+              ElementsAre(HasSubstr("client_connection_check_interval"), HasSubstr("statement_timeout")));
+  EXPECT_THAT(statements_for_lost_clients(130'014, 300), ElementsAre(HasSubstr("'300000'")));
+  EXPECT_THAT(statements_for_lost_clients(90'624, 0.0001), ElementsAre(HasSubstr("'1'")));
+  EXPECT_THAT(statements_for_lost_clients(130'014, 1e12), ElementsAre(HasSubstr("'2147483647'")));
+  EXPECT_THAT(statements_for_lost_clients(140'000, std::nullopt),
+              ElementsAre(HasSubstr("client_connection_check_interval")));
+  EXPECT_THAT(statements_for_lost_clients(130'014, std::nullopt), ::testing::IsEmpty());
+}
+
+// A later server accepts the statement for earlier ones.
+TEST_F(Postgres, TimeLimitForLostClientsLeavesALowerOne) {
+  const StopSignal stop;
+  PostgresConnection connection({cluster()->local_address(), "uri"}, stop);
+  const std::string limit = statements_for_lost_clients(130'000, 5).at(0);
+  const auto limited_from = [&](const std::string& before) {
+    connection.rows_of("SET statement_timeout = '" + before + "'");
+    connection.rows_of(limit);
+    return connection.rows_of("SHOW statement_timeout").at(0).at(0).value();
+  };
+  EXPECT_EQ(limited_from("0"), "5s");
+  EXPECT_EQ(limited_from("1min"), "5s");
+  EXPECT_EQ(limited_from("2s"), "2s");
 }
 
 TEST_F(Postgres, GivesAnEmptyResultItsColumns) {

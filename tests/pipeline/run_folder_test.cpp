@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <fstream>
 #include <future>
 
 #include <gmock/gmock.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "bytes_read.h"
 #include "pipeline/watchers.h"
 
 namespace stoker {
@@ -124,6 +126,41 @@ TEST(RunFolder, OfARunThatWasKilledIsClearedOfWhatIsHalfWritten) {
   EXPECT_EQ(half_made(), 1);
   RunFolder::make(folder.path(), document);
   EXPECT_EQ(half_made(), 0);
+}
+
+std::int64_t epochs_among(const fs::path& events) {
+  std::int64_t count = 0;
+  std::ifstream file(events);
+  for (std::string line; std::getline(file, line);)
+    if (line.find("epoch_finished") != std::string::npos) ++count;
+  return count;
+}
+
+// A million epochs are 300 MB of events. A process that reads them all hears a signal to stop only
+// afterwards.
+TEST(RunFolder, IsReopenedByTheEndOfItsEvents) {
+  const TemporaryFolder folder;
+  const Document document = SmallPipeline().document();
+  const fs::path run = RunFolder::make(folder.path(), document)->paths().folder;
+  const fs::path events = RunPaths{run}.events();
+  constexpr int epochs = 200'000;
+  {
+    std::ofstream file(events, std::ios::app);
+    for (int epoch = 1; epoch <= epochs; ++epoch)
+      file << R"({"time":"2026-11-17T02:25:05Z","event":"epoch_finished","card":"train","epoch":)" << epoch
+           << R"(,"train_loss":0.5})" << '\n';
+  }
+  ASSERT_GT(fs::file_size(events), 16U << 20U);
+  const std::uint64_t before = test::bytes_read();
+  const auto reopened = RunFolder::reopen(run, document);
+  EXPECT_LT(test::bytes_read() - before, 1U << 20U);
+  EpochReport report;
+  report.record.epoch = epochs - 1;
+  reopened->epoch_finished("train", report);
+  EXPECT_EQ(epochs_among(events), epochs) << "an epoch that was told is not told again";
+  report.record.epoch = epochs;
+  reopened->epoch_finished("train", report);
+  EXPECT_EQ(epochs_among(events), epochs + 1);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "bytes_read.h"
 #include "serve/event_text.h"
 #include "serve/running_service.h"
 
@@ -180,6 +181,38 @@ TEST(EndurePause, RightAfterTheStartAndCancelledLater) {
     EXPECT_EQ(service.post(jobs + "/" + id + "/cancel", {}).json()["state"], "cancelled");
   }
   EXPECT_EQ(service.get(jobs + "?state=cancelled").json()["total"], 5);
+}
+
+pid_t parent_of(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/status");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("PPid:")) return std::stoi(line.substr(5));
+  return 0;
+}
+
+// What the service reads of a job does not grow with the job's events. The kernel counts what the process of
+// the job has read as well, once that process has ended.
+TEST(EndureEvents, AreNotReadFromTheBeginningWhenTheirJobIsResumedAndCancelled) {
+  const RunningService service;
+  const std::string id = started(service, long_training());
+  const std::string run = trained_a_while(service, id);
+  const pid_t of_service = parent_of(process_of_job(service, id));
+  EXPECT_EQ(service.post(jobs + "/" + id + "/pause", {}).status, 202);
+  service.wait_for_job(id, {"paused"});
+  const fs::path events = service.data() / "runs" / run / "events.jsonl";
+  constexpr std::uint64_t many_bytes = std::uint64_t{64} << 20U;
+  {
+    std::ofstream file(events, std::ios::app);
+    const std::string line =
+        R"({"time":"2026-11-17T02:25:05Z","event":"epoch_finished","card":"train","epoch":1})";
+    for (std::uint64_t bytes = 0; bytes < many_bytes; bytes += line.size() + 1) file << line << '\n';
+  }
+  const std::uint64_t before = bytes_read(std::to_string(of_service));
+  EXPECT_EQ(service.post(jobs + "/" + id + "/resume", {}).status, 202);
+  wait_for_file(events, fs::file_size(events) + 3000);
+  EXPECT_EQ(service.post(jobs + "/" + id + "/cancel", {}).status, 202);
+  EXPECT_EQ(ended(service, id)["state"], "cancelled");
+  EXPECT_LT(bytes_read(std::to_string(of_service)) - before, many_bytes / 2);
 }
 
 TEST(EndureRemoval, OfARunningJobEndsItFirst) {

@@ -261,7 +261,7 @@ class HostileFiles(unittest.TestCase):
             for name in ("a.npy", "b.npy"):
                 archive.writestr(name, npy.getvalue())
         for name, content in {
-                "rows.csv": b"a,b\n1,2\n3,4\n", "rows.sqlite": database(["CREATE TABLE t (a)", "INSERT INTO t VALUES (1)"]),
+                "rows.csv": b"a,b\n1,2\n3,4\n", "rows.json": b'[{"a": 1, "b": 2}, {"a": 3, "b": 4}]', "rows.sqlite": database(["CREATE TABLE t (a)", "INSERT INTO t VALUES (1)"]),
                 "rows.h5": hdf5(lambda f: f.__setitem__("values", [1.0, 2.0])), "cubes.npy": npy.getvalue(),
                 "cubes.zip": packed.getvalue()}.items():
             status, text = upload(service, name, content)

@@ -95,7 +95,18 @@ class PrivateAddresses(unittest.TestCase):
             with self.subTest(host):
                 text = self.expect_not_reached(
                     {"source": "url", "url": f"http://{host}:{self.listener.port}/a.csv"})
-                self.assertRegex(text, "has no public address|is unknown")
+                self.assertIn("is unknown or has no public address", text)
+
+    def test_unknown_and_private_hosts_give_the_same_error(self):
+        port = self.listener.port
+        for source in ({"source": "url", "url": f"http://HOST:{port}/a.csv"},
+                       {"source": "postgres", "uri": f"postgresql://reader@HOST:{port}/plant", "table": "wells"}):
+            if source["source"] == "postgres" and not has_libpq():
+                continue
+            with self.subTest(source["source"]):
+                said = [self.expect_not_reached({**source, name: source[name].replace("HOST", host)}).replace(host, "HOST")
+                        for name in source.keys() & {"url", "uri"} for host in ("unknown.invalid", "localhost")]
+                self.assertEqual(said[0], said[1])
 
     def test_databases_that_a_client_names_reach_none(self):
         port = self.listener.port
