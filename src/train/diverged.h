@@ -14,6 +14,10 @@ namespace stoker {
 class Diverged : public Error {
  public:
   explicit Diverged(const std::string& message) : Error(ExitCode::run_failed, message) {}
+
+  // What a family whose structure changes knows at the end of a training that uses its best weights: in a
+  // stage, as it was when they were judged, because the next stage goes on from both. Empty: not known.
+  StructureMemory structure;
 };
 
 bool all_finite(const NamedArrays& arrays);

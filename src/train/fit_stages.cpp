@@ -151,8 +151,7 @@ class StagedFit {
                                           .checkpoints = folder_of_stage(),
                                           .last_checkpoints = &last_checkpoints_,
                                           .keeps_best = false,
-                                          .structure = std::move(structure),
-                                          .on_divergence = on_divergence()},
+                                          .structure = std::move(structure)},
                                          listener);
     parameters_ = trained.outcome.parameters;
     if (family_ != nullptr) {
@@ -165,11 +164,6 @@ class StagedFit {
     FitResult result = result_of(std::move(trained), data_->preparation);
     result.stages.push_back(outcome_of_stage(rows, std::ssize(result.epochs)));
     return result;
-  }
-
-  // The weights of an earlier epoch do not fit what a family remembers of the structure since then.
-  OnDivergence on_divergence() const {
-    return family_ == nullptr ? OnDivergence::end_with_best : OnDivergence::fail;
   }
 
   std::string name_of_stage() const { return fmt::format("stage {} of {}", stage_ + 1, stages_.size()); }

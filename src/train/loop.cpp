@@ -112,6 +112,8 @@ void record(const TrainingPlan& plan, const Chunk& chunk, const ChunkResult& res
     report.seconds = progress.unfinished_epoch_seconds + static_cast<double>(epoch_end - step) * step_seconds;
     report.rows_per_second = static_cast<double>(plan.rows) / std::max(report.seconds, 1e-9);
     watch_plateau(plan, epoch, progress);
+    // Shared until the structure changes, which then costs a copy of all that the family knows.
+    if (epoch.is_best && plan.is_stage()) progress.best_structure = progress.structure;
     progress.epochs.push_back(report);
     progress.unfinished_epoch_seconds = 0;
     listener.epoch_finished(report);
@@ -212,7 +214,8 @@ TrainingOutcome train(Engine& engine, const TrainingPlan& plan, Progress progres
     TrainingOutcome outcome = outcome_of(engine, plan, progress);
     writer.end(engine, outcome.progress);
     return outcome;
-  } catch (const Diverged&) {  // the training may go back; what was taken before stays
+  } catch (Diverged& error) {  // the training may go back; what was taken before stays
+    error.structure = plan.is_stage() ? progress.best_structure : progress.structure;
     writer.finish_if_possible();
     throw;
   } catch (const OutOfMemory&) {

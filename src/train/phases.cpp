@@ -171,7 +171,11 @@ class PhasedTraining {
 
   std::optional<TrainingOutcome> best_of_finished(const Progress& finished, const Diverged& error) const {
     if (on_divergence_ == OnDivergence::fail || !is_last_of_gradients()) return std::nullopt;
-    return best_before_divergence(*engine_, plan_, finished, error);
+    // A checkpoint of an earlier version does not have the structure of its best weights.
+    if (changes_ && error.structure.empty()) return std::nullopt;
+    std::optional<TrainingOutcome> outcome = best_before_divergence(*engine_, plan_, finished, error);
+    if (outcome) outcome->progress.structure = error.structure;
+    return outcome;
   }
 
   // Half as many rows at a time, down to one; then what lies between the layers is not kept any more.

@@ -24,9 +24,11 @@ struct TrainingPlan {
   bool splits_batches = true;                   // if memory runs out; else that is thrown
   bool keeps_best = true;                       // by validation loss; else the last weights count
   LastCheckpoints* last_checkpoints = nullptr;  // writes the one at the end; null: the training waits for it
-  // What a family whose structure changes knows before the first step (Progress::structure, as text); empty:
-  // nothing.
+  // What a family whose structure changes knows before the first step of a stage (Progress::structure, as
+  // text); empty: nothing.
   std::string structure = {};
+
+  bool is_stage() const { return !structure.empty(); }  // of such a family
 
   // The schedule of the learning rate knows nothing of a pause.
   std::int64_t total_steps() const {

@@ -49,6 +49,7 @@ Progress progress_from(const json& value) {
   if (value.contains("adjustments")) progress.adjustments = adjustments_from(value.at("adjustments"));
   if (value.contains("structure") && !value.at("structure").is_null())
     progress.structure = StructureMemory(value.at("structure"));
+  if (value.contains("best_structure")) progress.best_structure = StructureMemory(value.at("best_structure"));
   if (progress.next_step < 0 || progress.chosen_batch < 0 || progress.rows_per_shard < 0 ||
       progress.epochs_since_best < 0)
     refuse("the progress of a training has a negative count");
@@ -60,7 +61,7 @@ Progress progress_from(const json& value) {
 json Progress::to_json() const {
   json list = json::array();
   for (const EpochReport& report : epochs) list.push_back(epoch_to_json(report, 0));
-  return {
+  json progress{
       {"phase", phase},
       {"next_step", next_step},
       {"plateau_factor", number_to_json(plateau_factor)},
@@ -77,6 +78,8 @@ json Progress::to_json() const {
       {"rows_per_shard", rows_per_shard},
       {"adjustments", adjustments_to_json(adjustments)},
       {"structure", structure.empty() ? json(nullptr) : structure.json()}};
+  if (!best_structure.empty()) progress["best_structure"] = best_structure.json();
+  return progress;
 }
 
 Progress Progress::from_json(const json& value) {

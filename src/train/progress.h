@@ -63,6 +63,7 @@ struct Progress {
   std::int64_t rows_per_shard = 0;  // of the order that rows are shuffled in; 0: all together
   Adjustments adjustments;
   StructureMemory structure;
+  StructureMemory best_structure;  // of a stage: the one that the best weights so far were judged with
 
   // Every number comes back bit for bit. from_json refuses what is no progress.
   nlohmann::json to_json() const;

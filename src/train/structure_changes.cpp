@@ -47,6 +47,7 @@ StructureChanges::StructureChanges(const EngineRequest& request, Progress& progr
     progress.structure = StructureMemory(family_->begin(request.network));
   }
   family_->check(request.network, progress.structure.json());
+  if (!progress.best_structure.empty()) family_->check(request.network, progress.best_structure.json());
   const std::int64_t rows = request.rows_per_epoch();
   const std::int64_t count = std::min(rows, family_->remembered_rows(request.network));
   const Permutation order(

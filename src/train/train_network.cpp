@@ -107,7 +107,7 @@ TrainedNetwork train_network(NetworkToTrain work, TrainingListener& listener, co
   WatchedTraining watched(wanted.device, listener);
   const MakeEngine make = measuring_epochs(making(maker, std::move(work.stopping)), wanted, notes);
   trained.outcome = train_in_phases(wanted, make, plan, std::move(checkpoint), checkpoints, watched, stop,
-                                    work.on_divergence);
+                                    OnDivergence::end_with_best);
   if (!trained.outcome.divergence.empty()) listener.note(Severity::warning, trained.outcome.divergence);
   const Progress& progress = trained.outcome.progress;
   const TimeShares shares = time_shares(progress.computing_share(), progress.waiting_share());

@@ -29,7 +29,6 @@ struct NetworkToTrain {
   bool keeps_best = true;                       // by the validation loss; else the last weights count
   std::string structure = {};                   // as TrainingPlan::structure
   RowCopies ahead = {};                         // of rows that something was learnt from on a GPU
-  OnDivergence on_divergence = OnDivergence::end_with_best;
 };
 
 struct TrainedNetwork {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "model/model.h"
 #include "pipeline/watchers.h"
 #include "report/epoch_values.h"
 #include "report/gnuplot.h"
@@ -19,7 +20,8 @@ namespace {
 
 using nlohmann::json;
 
-Document mixture(const std::filesystem::path& folder, const std::string& target) {
+Document mixture(const std::filesystem::path& folder, const std::string& target,
+                 const std::string& training = "epochs: 6", const std::string& more_of_card = "") {
   std::string rows = "x,y,kind,height\n";
   for (int i = 0; i < 240; ++i)
     rows +=
@@ -32,12 +34,12 @@ Document mixture(const std::filesystem::path& folder, const std::string& target)
       "  model: {{ type: model_define_gpu, config: {{ model_type: mixture_of_experts, experts: 3, "
       "max_experts: "
       "6, "
-      "hidden_layers: [8], epochs: 6, batch_size: 24, sleep_shortest: 15, sleep_longest: 20, "
+      "hidden_layers: [8], {}, batch_size: 24, sleep_shortest: 15, sleep_longest: 20, "
       "growth_interval: 10, "
       "expert_creation_uncertainty: 0.01, newborn_steps: 5 }} }}\n"
       "  train: {{ type: train_gpu, inputs: {{ train_dataset: load.dataset, model_spec: model.model_spec }}, "
-      "config: {{ target_column: {}, device: cpu, feature_columns: [x, y] }} }}\n",
-      folder.string(), target);
+      "config: {{ target_column: {}, device: cpu, feature_columns: [x, y]{} }} }}\n",
+      folder.string(), training, target, more_of_card);
   return read_document(config::parse_document(text, "mixture.yaml"), "mixture.yaml", ".");
 }
 
@@ -117,6 +119,25 @@ TEST(ExpertsRun, OfATargetOfNumbersHasNoClasses) {
   double rows = 0;
   for (const json& node : experts.at("moments").at(0).at("nodes")) rows += node.at("rows").get<double>();
   EXPECT_EQ(rows, 15 * 24 * 2);  // each row of 15 steps by two experts
+}
+
+// The rate rises from epoch to epoch, until weight_decay makes weights grow: in every stage.
+TEST(ExpertsRun, ThatDivergesInStagesEndsWithTheExpertsOfTheBestEpoch) {
+  const TemporaryFolder folder;
+  const Document document =
+      mixture(folder.path(), "kind",
+              "epochs: 50, optimizer: sgd, learning_rate: 4, weight_decay: 1, warmup_epochs: 40, "
+              "validation_ratio: 0.25",
+              ", stages: [[ant, bee], [cat]], stage_replay: 50");
+  const Watched run = run_watched(document, options_in(folder.path() / "runs"));
+  for (const char* stage : {"stage 1 of 2: training diverged", "stage 2 of 2: training diverged"})
+    EXPECT_THAT(run.watcher.warnings, testing::Contains(testing::StartsWith(stage)));
+  const json record = json::parse(read_file(run.watcher.run_folder / "run.json", 1U << 20));
+  EXPECT_EQ(record.at("trainings").at(0).at("end"), "stopped_early");
+  const Model model = load_model(run.watcher.run_folder / "model");
+  const auto alive = find_array(model.parameters, "alive").as<float>();
+  EXPECT_EQ(static_cast<std::size_t>(std::ranges::count(alive, 1.0F)),
+            experts_in(run).at("last").at("nodes").size());
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // A mixture of experts that changes its structure while it trains.
+#include <cmath>
 #include <filesystem>
 
 #include <gmock/gmock.h>
@@ -10,6 +11,7 @@
 #include "fused/cpu/experts/expert_engine.h"
 #include "fused/cpu/fused_cpu_engine.h"
 #include "model/expert_graph.h"
+#include "model/expert_lives.h"
 #include "model/experts_on_host.h"
 #include "torch/expert_case.h"
 #include "train/engines.h"
@@ -47,7 +49,8 @@ class LivingExperts : public testing::Test {
   }
   ~LivingExperts() override { std::filesystem::remove_all(folder_); }
 
-  TrainingOutcome train(TrainingListener& listener, std::int64_t pause = 0, bool resumes = false) {
+  TrainingOutcome train(TrainingListener& listener, std::int64_t pause = 0, bool resumes = false,
+                        OnDivergence on_divergence = OnDivergence::fail) {
     Checkpoints checkpoints(folder_, identity_of(request_), no_notes());
     TrainingPlan plan;
     plan.config.epochs = epochs;
@@ -57,8 +60,9 @@ class LivingExperts : public testing::Test {
     plan.checkpoint_seconds = 1e9;
     plan.pause_after_epochs = pause;
     plan.keeps_best = false;
+    plan.structure = structure_;
     return train_in_phases(request_, make_, plan, resumes ? checkpoints.newest() : std::nullopt, checkpoints,
-                           listener, {});
+                           listener, {}, on_divergence);
   }
 
   void change_settings(const std::function<void(ExpertSettings&)>& change) {
@@ -91,6 +95,7 @@ class LivingExperts : public testing::Test {
   static constexpr std::int64_t epochs = 60;
   EngineRequest request_;
   std::filesystem::path folder_;
+  std::string structure_;
   MakeEngine make_ = [](const EngineRequest& request) { return fused_cpu::maker().make(request); };
 };
 
@@ -155,6 +160,86 @@ TEST_F(LivingExperts, AreEditedWhereTheEngineHasThem) {
   EXPECT_GT(EditedInPlace::edits, 10);
   EXPECT_EQ(edited.progress.structure.text(), plain.progress.structure.text());
   expect_same_experts(edited.parameters, plain.parameters);
+}
+
+// Learns for 20 epochs, unlearns for 15 more, and has no finite loss after that.
+class UnlearnsAndDiverges : public fused_cpu::ExpertEngine {
+ public:
+  explicit UnlearnsAndDiverges(const EngineRequest& request)
+      : ExpertEngine(request), steps_per_epoch_(request.steps_per_epoch()) {}
+
+  ChunkResult run(const Chunk& chunk) override {
+    Chunk turned = chunk;
+    std::int64_t step = chunk.first_step;
+    for (float& rate : turned.learning_rates)
+      if (step++ >= 20 * steps_per_epoch_) rate = -rate;
+    ChunkResult result = ExpertEngine::run(turned);
+    for (EpochRecord& each : result.finished_epochs)
+      if (each.epoch >= 35) each.train_loss = NAN;
+    return result;
+  }
+
+ private:
+  std::int64_t steps_per_epoch_;
+};
+
+class DivergingExperts : public LivingExperts {
+ protected:
+  DivergingExperts() {
+    make_ = [](const EngineRequest& request) -> std::unique_ptr<Engine> {
+      return std::make_unique<UnlearnsAndDiverges>(request);
+    };
+  }
+
+  // As a stage that begins with what the family knows at first.
+  TrainingOutcome train_stage(std::int64_t pause = 0, bool resumes = false) {
+    structure_ = lives_of_experts().begin(request_.network).dump();
+    NobodyListens nobody;
+    return train(nobody, pause, resumes, OnDivergence::end_with_best);
+  }
+};
+
+std::int64_t last_change_in(const TrainingOutcome& outcome) {
+  return outcome.progress.structure.json().at("events").back().at("step").get<std::int64_t>();
+}
+
+std::int64_t first_step_after_best(const TrainingOutcome& outcome, std::int64_t steps_per_epoch) {
+  std::int64_t best = 0;
+  for (const EpochReport& each : outcome.progress.epochs)
+    if (each.record.is_best) best = each.record.epoch + 1;
+  return best * steps_per_epoch;
+}
+
+TEST_F(DivergingExperts, EndAStageWithTheExpertsThatTheBestWeightsHad) {
+  const TrainingOutcome stage = train_stage();
+  EXPECT_THAT(stage.divergence, testing::HasSubstr("diverged in epoch 36 of 60"));
+  const std::int64_t best = first_step_after_best(stage, request_.steps_per_epoch());
+  EXPECT_LE(last_change_in(stage), best);
+  const KnowledgeGraph graph = graph_from_json(stage.progress.structure.json().at("graph"));
+  const auto alive = find_array(stage.parameters, alive_name).as<float>();
+  for (std::int64_t place = 0; place < 8; ++place)
+    EXPECT_EQ(alive[static_cast<std::size_t>(place)] == 1, graph.at_place(place) != nullptr) << place;
+  // A later stage has steps and rows of its own, and looks at both.
+  nlohmann::json memory = stage.progress.structure.json();
+  NamedArrays state = stage.parameters;
+  const StructureMoment moment{request_.network, 1'000'000, 1, request_.training};
+  for (NamedArray& each : state) each.name.insert(0, "parameters.");
+  EXPECT_NO_THROW(lives_of_experts().edit(moment, state, memory));
+}
+
+TEST_F(DivergingExperts, EndAStageInTheSameWayAfterItWasInterrupted) {
+  const TrainingOutcome whole = train_stage();
+  std::filesystem::remove_all(folder_);
+  train_stage(30);
+  const TrainingOutcome resumed = train_stage(0, true);
+  EXPECT_EQ(resumed.progress.structure.text(), whole.progress.structure.text());
+  expect_same_experts(resumed.parameters, whole.parameters);
+}
+
+TEST_F(DivergingExperts, KeepAllThatHappenedInATrainingWithoutStages) {
+  NobodyListens nobody;
+  const TrainingOutcome outcome = train(nobody, 0, false, OnDivergence::end_with_best);
+  EXPECT_GT(last_change_in(outcome), first_step_after_best(outcome, request_.steps_per_epoch()));
 }
 
 TEST_F(LivingExperts, OfAnotherRoomAreRefusedOnResume) {

@@ -5,11 +5,13 @@
 #include <cstring>
 
 #include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
 
 #include "base/random.h"
 #include "eager_on_record.h"
 #include "expect_error.h"
 #include "listeners.h"
+#include "model/expert_graph.h"
 #include "tables.h"
 #include "train/fit.h"
 
@@ -249,6 +251,38 @@ TEST(Stages, ThatDivergeLateGoOnFromTheirBestWeights) {
   }
   for (const NamedArray& each : result.model.parameters)
     for (const float value : each.array.as<float>()) EXPECT_TRUE(std::isfinite(value));
+}
+
+// Every tenth step an expert may be born, also after the epoch whose weights are the best.
+TEST(Stages, OfExpertsThatDivergeLateGoOnFromTheirBestWeights) {
+  const Table table = four_clusters(800);
+  for (const std::int64_t replay : {0, 200}) {
+    ModelSpec spec = mixture();
+    spec.settings.set("max_experts", 16);
+    spec.settings.set("growth_interval", 10);
+    spec.settings.set("sleep_shortest", 15);
+    spec.settings.set("expert_creation_uncertainty", 0.01);
+    FitRequest request = staged(table, spec, replay);
+    TrainingSettings& training = request.spec.training;
+    training.optimizer = Optimizer::sgd;
+    training.momentum = 0;
+    training.learning_rate = 4;
+    training.weight_decay = 1;
+    training.warmup_epochs = 40;
+    training.epochs = 50;
+    RecordingListener listener;
+    const FitResult result = fit(request, listener, StopSignal{});
+    EXPECT_EQ(result.end, TrainingEnd::stopped_early);
+    EXPECT_EQ(result.stages.size(), 2U);
+    for (const char* stage : {"stage 1 of 2: training diverged", "stage 2 of 2: training diverged"})
+      EXPECT_THAT(listener.warnings, testing::Contains(testing::StartsWith(stage))) << replay;
+    const KnowledgeGraph graph = graph_from_json(nlohmann::json::parse(result.structure).at("graph"));
+    const auto alive = find_array(result.model.parameters, "alive").as<float>();
+    for (std::size_t place = 0; place < alive.size(); ++place)
+      EXPECT_EQ(alive[place] == 1, graph.at_place(static_cast<std::int64_t>(place)) != nullptr) << place;
+    for (const NamedArray& each : result.model.parameters)
+      for (const float value : each.array.as<float>()) EXPECT_TRUE(std::isfinite(value));
+  }
 }
 
 TEST(Stages, ThatDivergeFromTheStartAreNamed) {
