@@ -244,39 +244,34 @@ void RunFolder::save_record() {
   write_record(paths_, record_);
 }
 
-namespace {
-
-bool has_any_checkpoint(const fs::path& checkpoints) {
-  std::error_code error;
-  for (fs::recursive_directory_iterator each(checkpoints, error), end; !error && each != end;
-       each.increment(error))
-    if (each->path().filename() == "DONE") return true;
-  return false;
-}
-
-}  // namespace
-
 void RunFolder::check_fingerprint(const Card& card, const std::string& fingerprint) {
   const std::lock_guard lock(mutex_);
   constexpr std::size_t digits = 16;
   const std::string now = sha256_of_text(fingerprint).substr(0, digits);
-  std::string& known = record_.fingerprints[card.id];
-  if (!known.empty() && known != now && has_any_checkpoint(paths_.checkpoints()))
+  const auto known = record_.fingerprints.find(card.id);
+  if (known != record_.fingerprints.end() && known->second != now)
     refuse(
-        "the data has changed since the run began, so its checkpoints cannot be resumed; restore the data, "
-        "or "
-        "start a new run");
-  record_is_behind_ = record_is_behind_ || known != now;
-  known = now;
+        "the data has changed since the run began, so the run cannot be resumed; restore the data, or start "
+        "a new run");
+  fingerprints_[card.id] = now;
+  if (training_began_) record_fingerprints();
+}
+
+void RunFolder::record_fingerprints() {
+  for (const auto& [card, fingerprint] : fingerprints_)
+    if (record_.fingerprints.emplace(card, fingerprint).second) record_is_behind_ = true;
 }
 
 void RunFolder::card_started(const Card& card) {
   const std::lock_guard lock(mutex_);
   event("card_started", {{"card", card.id}, {"type", card.type}});
-  if (trains(card) && card.kind->training(card.config).fit.tensorboard)
+  if (!trains(card)) return;
+  if (card.kind->training(card.config).fit.tensorboard)
     tensorboard_.try_emplace(card.id, paths_.tensorboard() / card.id);
+  training_began_ = true;
+  record_fingerprints();
   // A training may take hours, or the machine with it.
-  if (trains(card) && record_is_behind_) save_record();
+  if (record_is_behind_) save_record();
 }
 
 void RunFolder::card_finished(const Card& card, const CardOutcome& outcome) {
@@ -426,6 +421,7 @@ double RunFolder::end(RunStatus status, const std::string& error, double seconds
   record_.error = error;
   record_.failed_at = failed_at;
   record_.seconds = earlier_seconds_ + seconds;
+  if (status == RunStatus::finished) record_fingerprints();
   save_record();
   json details{{"seconds", record_.seconds}};
   if (!error.empty()) details["error"] = error;

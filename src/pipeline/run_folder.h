@@ -44,8 +44,9 @@ class RunFolder {
   std::filesystem::path checkpoints_of(const std::string& card) const { return paths_.checkpoints() / card; }
   bool was_finished() const { return was_finished_; }
 
-  // What a card reads from outside. Rejects rows that have changed since the training began: the rows to test
-  // with are no part of a checkpoint.
+  // What a card reads from outside. Rejects rows that have changed since the training began, whether or not
+  // it has written a checkpoint, which does not know the rows to test with. Before the training, a person may
+  // mend the data and resume.
   void check_fingerprint(const Card& card, const std::string& fingerprint);
   void card_started(const Card& card);
   void card_finished(const Card& card, const CardOutcome& outcome);
@@ -92,6 +93,7 @@ class RunFolder {
   void begin_sitting(const char* event_name, const std::string& name);
   void event(const char* name, const nlohmann::json& details);
   void save_record();
+  void record_fingerprints();
   std::string model_folder_of(const std::string& card) const;
 
   RunPaths paths_;
@@ -100,6 +102,8 @@ class RunFolder {
   RunRecord record_;
   std::chrono::steady_clock::time_point record_saved_;
   bool record_is_behind_ = false;
+  bool training_began_ = false;
+  std::map<std::string, std::string> fingerprints_;  // by card, of what this sitting has read
   double earlier_seconds_ = 0;
   bool was_finished_ = false;
   bool made_out_ = false;

@@ -129,6 +129,72 @@ TEST(Stop, AnyChangedTargetAmongManyRowsIsNoticedByResume) {
             RunStatus::finished);
 }
 
+std::string rows_times(int factor) {
+  std::string text = "a,b,y\n";
+  for (int row = 0; row < 60; ++row)
+    text += fmt::format("{},{},{}\n", row % 7, row % 5, factor * (row % 7) + row % 5);
+  return text;
+}
+
+SmallPipeline training_of_rows(const std::string& model) {
+  SmallPipeline pipeline;
+  pipeline.load = "source: csv, path: rows.csv";
+  pipeline.model_card = model;
+  pipeline.train = "target_column: y";
+  return pipeline;
+}
+
+constexpr const char* network_card =
+    "{ type: model_define_gpu, config: { hidden_layers: [4], epochs: 3, batch_size: 8 } }";
+constexpr const char* ridge_card = "{ type: model_define, config: { model_type: ridge } }";
+
+// A copy of the folder is what a run leaves that is killed at that moment.
+fs::path killed_when_card_starts(const std::string& card, const Document& document,
+                                 const RunOptions& options) {
+  const fs::path killed = options.out / ("killed-at-" + card);
+  Watcher watcher;
+  watcher.at_start = [&](const std::string& started) {
+    if (started == card) fs::copy(watcher.run_folder, killed, fs::copy_options::recursive);
+  };
+  run_pipeline(document, options, watcher, StopSignal{});
+  return killed;
+}
+
+TEST(Stop, ChangedRowsAreRejectedByResumeOfARunWithoutACheckpoint) {
+  for (const char* model : {network_card, ridge_card}) {
+    const TemporaryFolder folder;
+    const Document document = training_of_rows(model).document(folder.path());
+    RunOptions options = options_in(folder.path() / "runs");
+    write_file(folder.path() / "rows.csv", rows_times(2));
+    options.resume = killed_when_card_starts("train", document, options);
+    EXPECT_FALSE(fs::exists(RunPaths{*options.resume}.checkpoints()));
+    write_file(folder.path() / "rows.csv", rows_times(3));
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      Watcher resumed;
+      const Error error = failure_of(document_of_run(*options.resume), options, resumed);
+      EXPECT_EQ(error.code(), ExitCode::wrong_request) << model;
+      EXPECT_THAT(error.what(), HasSubstr("the data has changed since the run began")) << model;
+      EXPECT_THAT(resumed.epochs, testing::IsEmpty());
+    }
+    write_file(folder.path() / "rows.csv", rows_times(2));
+    EXPECT_EQ(run_watched(document_of_run(*options.resume), options).summary.trainings.size(), 1U) << model;
+  }
+}
+
+TEST(Stop, RowsThatAreMendedBeforeTheTrainingBeganAreUsedByResume) {
+  const TemporaryFolder folder;
+  const Document document = training_of_rows(ridge_card).document(folder.path());
+  RunOptions options = options_in(folder.path() / "runs");
+  options.keep_refused = true;
+  write_file(folder.path() / "rows.csv", "a,b,y\n1,2,3\n");
+  Watcher refused;
+  ASSERT_EQ(failure_of(document, options, refused).code(), ExitCode::wrong_request);
+  EXPECT_THAT(refused.started, testing::ElementsAre("load", "split"));
+  write_file(folder.path() / "rows.csv", rows_times(2));
+  options.resume = refused.run_folder;
+  EXPECT_EQ(run_watched(document_of_run(refused.run_folder), options).summary.trainings.size(), 1U);
+}
+
 TEST(Stop, ANamedRunThatWasInterruptedGoesOnFromItsCheckpointUnderTheSameName) {
   const TemporaryFolder folder;
   const Document document = long_training().document();
