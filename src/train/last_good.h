@@ -16,6 +16,9 @@ class LastGood {
   void keep(const Engine& engine, const Progress& progress);
 
   bool is_kept() const { return kept_.has_value(); }
+  // No step was taken, by an engine that can start over: memory did not suffice to keep the state before the
+  // first chunk.
+  bool is_before_first_chunk() const { return is_before_first_chunk_; }
   const Progress& progress() const { return kept_->progress; }
   const NamedArrays& state() const { return kept_->state; }
 
@@ -27,6 +30,7 @@ class LastGood {
   std::optional<Kept> kept_;
   Moment kept_at_;
   double cost_ = 0;
+  bool is_before_first_chunk_ = true;
 };
 
 }  // namespace stoker

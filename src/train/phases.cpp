@@ -88,13 +88,33 @@ class PhasedTraining {
     if (family_of(request.network).restructuring != nullptr) changes_.emplace(request, progress_);
     progress_.chosen_batch = plan.chosen_batch;
     progress_.rows_per_shard = request.order.rows_per_shard;
+    start_ = progress_;
     set_up_engine();
   }
 
-  void restore(const NamedArrays& state) { engine_->restore(state); }
+  void restore(const NamedArrays& state) {
+    engine_->restore(state);
+    is_resumed_ = true;
+  }
 
   TrainingOutcome train(Checkpoints& checkpoints, TrainingListener& listener, const StopSignal& stop) {
-    say_what_set_up_took(listener);
+    for (;;) {
+      say_what_set_up_took(listener);
+      try {
+        reach_gradients();
+        TrainingOutcome outcome = follow_gradients(checkpoints, listener, stop);
+        if (is_last_of_gradients() || pauses_here() || outcome.end != TrainingEnd::finished) return outcome;
+        ++progress_.phase;
+      } catch (const OutOfMemory&) {
+        if (has_taken_steps_ || !engine_->can_start_over() || !goes_on_in_smaller_parts()) throw;
+        begin_again(checkpoints);
+      }
+    }
+  }
+
+ private:
+  // Runs the phases before the next one of gradients.
+  void reach_gradients() {
     for (;; ++progress_.phase) {
       const Phase& phase = phases_[progress_.phase];
       if (const auto* statistics = std::get_if<StatisticsPhase>(&phase)) {
@@ -104,13 +124,29 @@ class PhasedTraining {
         structure->edit(request_.network, state);
         engine_->restore(state);
       } else {
-        TrainingOutcome outcome = follow_gradients(checkpoints, listener, stop);
-        if (is_last_of_gradients() || pauses_here() || outcome.end != TrainingEnd::finished) return outcome;
+        return;
       }
     }
   }
 
- private:
+  // From where this training began or was resumed. Its state was not kept: that takes as much memory as the
+  // parameters and moments of the engine.
+  void begin_again(Checkpoints& checkpoints) {
+    engine_ = nullptr;  // its memory first
+    std::optional<Checkpoint> checkpoint;
+    if (is_resumed_) {
+      checkpoint = checkpoints.newest();
+      if (!checkpoint || checkpoint->progress.next_step != start_.next_step)
+        fail("memory ran out, and the checkpoint of step {} cannot be read again to go on with less",
+             start_.next_step);
+    }
+    Adjustments adjustments = std::move(progress_.adjustments);
+    progress_ = start_;
+    progress_.adjustments = std::move(adjustments);
+    set_up_engine();
+    if (checkpoint) engine_->restore(checkpoint->state);
+  }
+
   TrainingOutcome follow_gradients(Checkpoints& checkpoints, TrainingListener& listener,
                                    const StopSignal& stop) {
     const std::int64_t first = epochs_before(progress_.phase);
@@ -134,13 +170,16 @@ class PhasedTraining {
         TrainingOutcome outcome = stoker::train(*engine_, plan, progress_, checkpoints, finished, stop,
                                                 &last_good, changes_ ? &*changes_ : nullptr);
         progress_ = outcome.progress;
+        has_taken_steps_ = true;
         return outcome;
       } catch (const Diverged& error) {
+        has_taken_steps_ = true;
         if (!last_good.is_kept() || !goes_on_in_fp32(last_good, listener)) {
           if (auto outcome = best_of_finished(finished.progress(), error)) return std::move(*outcome);
           throw;
         }
       } catch (const OutOfMemory&) {
+        has_taken_steps_ = has_taken_steps_ || !last_good.is_before_first_chunk();
         if (!last_good.is_kept() || !engine_->can_start_over() || !goes_on_in_smaller_parts()) throw;
         say_what_set_up_took(listener);
       }
@@ -339,6 +378,9 @@ class PhasedTraining {
   OnDivergence on_divergence_;
   std::vector<Phase> phases_;
   Progress progress_;
+  Progress start_;                // where this training began or was resumed
+  bool is_resumed_ = false;       // from the newest checkpoint
+  bool has_taken_steps_ = false;  // since then
   std::unique_ptr<Engine> engine_;
   EngineSettings made_for_;
   std::optional<StructureChanges> changes_;  // of a family that has some

@@ -30,6 +30,7 @@ struct Plan {
   std::int64_t most_rows = 1'000'000;        // of a part; more and memory runs out
   std::int64_t short_from = 0;               // step from which memory is short
   std::int64_t most_rows_to_set_up = 1'000'000;
+  std::int64_t most_rows_to_copy = 1'000'000;  // more leave no room for a copy of the state
   bool fits_when_recomputed = true;
   std::vector<EngineRequest> made = {};
 };
@@ -43,6 +44,11 @@ class StumblingEngine : public ScriptedEngine {
   }
   Precision precision() const override { return request_.precision; }
   bool can_start_over() const override { return true; }
+
+  NamedArrays state() const override {
+    if (request_.part_rows() > plan_.most_rows_to_copy) throw OutOfMemory("planted in a copy");
+    return ScriptedEngine::state();
+  }
 
   ChunkResult run(const Chunk& chunk) override {
     const std::int64_t end = chunk.first_step + static_cast<std::int64_t>(chunk.learning_rates.size());
@@ -195,6 +201,39 @@ TEST_F(StartOver, HalvesThePartsOfABatchWhereAnEngineCannotEvenBeSetUp) {
   planted_ = {.most_rows_to_set_up = 0};
   EXPECT_THAT(test::error_of(ExitCode::run_failed, [&] { train(listener); }),
               HasSubstr("planted in the set-up"));
+}
+
+TEST_F(StartOver, HalvesThePartsOfABatchWhereTheFirstCopyOfTheStateDoesNotFit) {
+  RecordingListener undisturbed;
+  const float expected = find_array(train(undisturbed).parameters, "weight").as<float>()[0];
+  planted_ = {.most_rows_to_copy = 9};
+  RecordingListener listener;
+  const TrainingOutcome outcome = train(listener);
+  EXPECT_EQ(find_array(outcome.parameters, "weight").as<float>()[0], expected);
+  EXPECT_EQ(listener.epochs.size(), 30U);
+  ASSERT_EQ(planted_.made.size(), 3U);  // 32 rows: 16, 8
+  EXPECT_EQ(planted_.made.back().part_rows(), 8);
+  EXPECT_THAT(listener.warnings, ElementsAre(HasSubstr("in smaller parts")));
+  EXPECT_EQ(outcome.progress.adjustments.said, listener.warnings);
+
+  planted_ = {.most_rows_to_copy = 0};
+  EXPECT_THAT(test::error_of(ExitCode::run_failed, [&] { train(listener); }), HasSubstr("planted in a copy"));
+}
+
+TEST_F(StartOver, ResumesInSmallerPartsWhereACopyOfTheCheckpointDoesNotFit) {
+  RecordingListener undisturbed;
+  const float expected = find_array(train(undisturbed).parameters, "weight").as<float>()[0];
+  Checkpoints(folder_.path(), {}, no_notes()).clear();
+  plan_.config.epochs = 10;
+  train(undisturbed);
+  plan_.config.epochs = 30;
+  planted_ = {.most_rows_to_copy = 9};
+  RecordingListener listener;
+  const TrainingOutcome outcome = train(listener, newest());
+  EXPECT_EQ(find_array(outcome.parameters, "weight").as<float>()[0], expected);
+  EXPECT_EQ(listener.epochs.size(), 20U);
+  EXPECT_EQ(outcome.progress.epochs.size(), 30U);
+  EXPECT_EQ(planted_.made.back().part_rows(), 8);
 }
 
 TEST_F(StartOver, HalvesThePartsOfABatchUntilTheyFit) {
