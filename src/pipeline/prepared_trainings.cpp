@@ -337,6 +337,12 @@ PreparedTraining PreparedTrainings::prepare(const Document& candidate, std::int6
   training.keeps_best = is_ensemble || training.spec.training.sets_rows_aside();
   if (!training.spec.is_solved())
     (is_ensemble ? refuse_contradictions : refuse_contradictions_of_one)(training.spec.training);
+  if (sweep_.config.folds > 0 && !training.spec.training.validation_ids.empty())
+    notes_(
+        Severity::warning,
+        fmt::format("validation_ids are not used to compare candidates: sweep.folds is {}, so each is "
+                    "validated on the rows of its folds; set sweep.folds to 0, or leave out validation_ids",
+                    sweep_.config.folds));
   const DecisionConfig decision = training.settings.fit.decision;
   if (!training.settings.fit.stages.is_wanted()) settle_relative_to(training, table, identity, lock);
   leave_to_winner(training);
