@@ -309,8 +309,10 @@ DecidedPreparation PreparedTrainings::decision_for(const PreparedTraining& train
     });
     lock.lock();
     return decided;
-  } catch (const Error&) {
+  } catch (const Error& error) {
     lock.lock();
+    // Whoever prepares it again, with fewer threads for example, may find more memory.
+    if (error.cause() == Cause::machine) relative_to_.erase(key);
     decision.set_exception(std::current_exception());
     throw;
   }

@@ -71,7 +71,7 @@ class PreparedTrainings {
   // open meanwhile, so that other candidates can be prepared.
   void settle_relative_to(PreparedTraining& training, const Table& table, const std::string& identity,
                           std::unique_lock<std::mutex>& lock);
-  // As decided already, also by a thread that is still at it.
+  // As decided already, also by a thread that is still at it. What the machine fails at is tried again.
   DecidedPreparation decision_for(const PreparedTraining& training, const Table& table,
                                   const std::string& key, std::unique_lock<std::mutex>& lock);
   std::shared_ptr<const PreparedRows> rows_for(const PreparedTraining& training, const Table& table,

@@ -90,6 +90,22 @@ class Decisions : public Sweeps {
   const StopSignal stop_;
 };
 
+// As memory that does not suffice for as many short trainings as there are threads.
+TEST_F(Decisions, ThatTheMachineFailedAtAreTriedAgain) {
+  const SweepDocument sweep = sweep_of(one_candidate());
+  PreparedTrainings trainings(sweep, folder_.path() / "cache", decisions(), no_notes(), stop_);
+  trainings.load();
+  write_file(decisions(), "a file where the folder is to be");
+  try {
+    prepared(trainings, sweep);
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.cause(), Cause::machine) << error.what();
+  }
+  fs::remove(decisions());
+  EXPECT_NE(prepared(trainings, sweep).settings.preparation.relative_to, RelativeTo::automatic);
+}
+
 TEST_F(Decisions, TakeTheirSecondsFromTheTimeLimitOfTheCandidate) {
   const SweepDocument sweep = sweep_of(one_candidate(", time_limit: 5000000"));
   const auto prepare_anew = [&] {
