@@ -265,43 +265,57 @@ void PreparedTrainings::tell_of_folds() {
 
 void PreparedTrainings::settle_relative_to(PreparedTraining& training, const Table& table,
                                            const std::string& identity, std::unique_lock<std::mutex>& lock) {
-  RelativeTo& relative_to = training.settings.preparation.relative_to;
-  if (relative_to != RelativeTo::automatic || training.spec.is_solved() || !table.windows) return;
-  if (stop_.reason() != StopReason::none) return;
+  if (training.settings.preparation.relative_to != RelativeTo::automatic || training.spec.is_solved() ||
+      !table.windows || stop_.reason() != StopReason::none)
+    return;
   const std::string key = fmt::format("{}\n{}\n{}\n{}\n{}", identity, family_of(training.spec).name,
                                       config::to_yaml(training.spec.settings),
                                       config::to_yaml(config::write(training.spec.training)),
                                       config::to_yaml(config::write(training.settings)));
+  const DecidedPreparation decided = decision_for(training, table, key, lock);
+  training.settings.preparation.relative_to = decided.preparation.relative_to;
+  double& time_limit = training.settings.fit.time_limit;
+  time_limit = time_limit_after(time_limit, decided.seconds);
+}
+
+DecidedPreparation PreparedTrainings::decision_for(const PreparedTraining& training, const Table& table,
+                                                   const std::string& key,
+                                                   std::unique_lock<std::mutex>& lock) {
   const auto found = relative_to_.find(key);
   if (found != relative_to_.end()) {
-    const std::shared_future<RelativeTo> decision = found->second;
+    const std::shared_future<DecidedPreparation> decision = found->second;
     lock.unlock();
     decision.wait();
     lock.lock();
-    relative_to = decision.get();
-    return;
+    return decision.get();
   }
-  std::promise<RelativeTo> decision;
+  std::promise<DecidedPreparation> decision;
   relative_to_.emplace(key, decision.get_future().share());
   lock.unlock();
   try {
-    const FitRequest request{.training = table,
-                             .spec = training.spec,
-                             .preparation = training.settings.preparation,
-                             .config = training.settings.fit,
-                             .checkpoints = decisions_ / sha256_of_text(key),
-                             .resume = true};
-    relative_to = decided_preparation(request, no_notes(), stop_).relative_to;
-    // Trainings that the time cut short have decided nothing.
-    std::error_code ignored;
-    if (stop_.reason() != StopReason::none) std::filesystem::remove_all(request.checkpoints, ignored);
-    decision.set_value(relative_to);
-  } catch (...) {
-    decision.set_exception(std::current_exception());
+    const DecidedPreparation decided = throwing_errors([&] {
+      const FitRequest request{.training = table,
+                               .spec = training.spec,
+                               .preparation = training.settings.preparation,
+                               .config = training.settings.fit,
+                               .checkpoints = decisions_ / sha256_of_text(key),
+                               .resume = true};
+      DecidedPreparation made = decided_preparation(request, no_notes(), stop_);
+      // Trainings that the time cut short have decided nothing.
+      std::error_code ignored;
+      if (stop_.reason() != StopReason::none) std::filesystem::remove_all(request.checkpoints, ignored);
+      decision.set_value(made);
+      return made;
+    });
     lock.lock();
+    return decided;
+  } catch (const Error& error) {
+    lock.lock();
+    // Whoever prepares it again, with fewer threads for example, may find more memory.
+    if (error.cause() == Cause::machine) relative_to_.erase(key);
+    decision.set_exception(std::current_exception());
     throw;
   }
-  lock.lock();
 }
 
 std::shared_ptr<const PreparedRows> PreparedTrainings::rows_for(const PreparedTraining& training,
@@ -337,6 +351,12 @@ PreparedTraining PreparedTrainings::prepare(const Document& candidate, std::int6
   training.keeps_best = is_ensemble || training.spec.training.sets_rows_aside();
   if (!training.spec.is_solved())
     (is_ensemble ? refuse_contradictions : refuse_contradictions_of_one)(training.spec.training);
+  if (sweep_.config.folds > 0 && !training.spec.training.validation_ids.empty())
+    notes_(
+        Severity::warning,
+        fmt::format("validation_ids are not used to compare candidates: sweep.folds is {}, so each is "
+                    "validated on the rows of its folds; set sweep.folds to 0, or leave out validation_ids",
+                    sweep_.config.folds));
   const DecisionConfig decision = training.settings.fit.decision;
   if (!training.settings.fit.stages.is_wanted()) settle_relative_to(training, table, identity, lock);
   leave_to_winner(training);

@@ -16,6 +16,7 @@
 #include "pipeline/kept.h"
 #include "pipeline/outputs_on_demand.h"
 #include "pipeline/sweep_document.h"
+#include "train/decide_relative.h"
 #include "train/fit_network.h"
 #include "train/metric_stopping.h"
 
@@ -70,6 +71,9 @@ class PreparedTrainings {
   // open meanwhile, so that other candidates can be prepared.
   void settle_relative_to(PreparedTraining& training, const Table& table, const std::string& identity,
                           std::unique_lock<std::mutex>& lock);
+  // As decided already, also by a thread that is still at it. What the machine fails at is tried again.
+  DecidedPreparation decision_for(const PreparedTraining& training, const Table& table,
+                                  const std::string& key, std::unique_lock<std::mutex>& lock);
   std::shared_ptr<const PreparedRows> rows_for(const PreparedTraining& training, const Table& table,
                                                const std::string& rows_key, std::int64_t fold);
   PreparedRows make_rows(const PreparedTraining& training, const Table& table, std::int64_t fold);
@@ -93,8 +97,8 @@ class PreparedTrainings {
   Kept<PreparedRows> prepared_;
   std::set<std::string> checked_tests_;
   std::set<std::string> checked_classes_;
-  std::map<std::string, std::vector<std::string>> features_;           // that were chosen for tables
-  std::map<std::string, std::shared_future<RelativeTo>> relative_to_;  // by training and table
+  std::map<std::string, std::vector<std::string>> features_;                   // that were chosen for tables
+  std::map<std::string, std::shared_future<DecidedPreparation>> relative_to_;  // by training and table
 };
 
 }  // namespace stoker

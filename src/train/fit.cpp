@@ -1,10 +1,11 @@
 #include "train/fit.h"
 
+#include <utility>
+
 #include "base/error.h"
 #include "data/cubes.h"
 #include "data/set_columns.h"
 #include "train/choose_decision.h"
-#include "train/decide_relative.h"
 #include "train/fit_ensemble.h"
 #include "train/fit_network.h"
 #include "train/fit_solved.h"
@@ -32,7 +33,9 @@ void refuse_for_cubes(const FitConfig& config) {
 FitResult fit_one(const FitRequest& given, TrainingListener& listener, const StopSignal& stop) {
   const Notes notes = notes_to(listener);
   FitRequest request = given;
-  request.preparation = decide_relative_to(given, fit_one, notes, stop);
+  DecidedPreparation decided = decide_relative_to(given, fit_one, notes, stop);
+  request.preparation = std::move(decided.preparation);
+  request.config.time_limit = time_limit_after(given.config.time_limit, decided.seconds);
   if (request.config.stages.is_wanted()) return fit_stages(request, listener, notes, stop);
   if (request.config.ensemble.is_wanted()) return fit_ensemble(request, listener, notes, stop);
   return request.spec.is_solved() ? fit_solved(request, notes, stop)
@@ -41,7 +44,8 @@ FitResult fit_one(const FitRequest& given, TrainingListener& listener, const Sto
 
 }  // namespace
 
-PreparationConfig decided_preparation(const FitRequest& request, const Notes& notes, const StopSignal& stop) {
+DecidedPreparation decided_preparation(const FitRequest& request, const Notes& notes,
+                                       const StopSignal& stop) {
   return decide_relative_to(request, fit_one, notes, stop);
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/notes.h"
 #include "base/stop.h"
+#include "train/decide_relative.h"
 #include "train/fit_request.h"
 
 namespace stoker {
@@ -15,7 +16,7 @@ Table trainable_rows(const Table& rows, const ModelSpec& spec, const Preparation
 
 // The preparation that fit() would take for a model of this request that is neither solved nor walks forward:
 // `relative_to: auto` is decided.
-PreparationConfig decided_preparation(const FitRequest& request, const Notes& notes, const StopSignal& stop);
+DecidedPreparation decided_preparation(const FitRequest& request, const Notes& notes, const StopSignal& stop);
 
 FitResult fit(const FitRequest& request, TrainingListener& listener, const StopSignal& stop);
 

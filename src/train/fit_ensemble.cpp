@@ -446,12 +446,16 @@ class EnsembleTraining {
   std::atomic<bool> has_reported_lack_of_memory_ = false;
 };
 
-void say_validation_ratio_is_not_used(const TrainingSettings& training, const Notes& notes) {
-  if (training.sets_rows_aside())
+void report_unused_validation(const TrainingSettings& training, const Notes& notes) {
+  constexpr const char* instead = "each member of the ensemble is validated on the rows of its fold";
+  if (!training.validation_ids.empty())
+    notes(Severity::warning,
+          fmt::format("validation_ids are not used: {}; leave out ensemble to validate on the {}, or leave "
+                      "out validation_ids",
+                      instead, counted(training.validation_ids.size(), "row")));
+  else if (training.validation_ratio > 0)
     notes(Severity::info,
-          fmt::format("validation_ratio {} is not used: each member of the ensemble is validated on the rows "
-                      "of its fold",
-                      training.validation_ratio));
+          fmt::format("validation_ratio {} is not used: {}", training.validation_ratio, instead));
 }
 
 }  // namespace
@@ -480,7 +484,7 @@ FitResult fit_ensemble(const FitRequest& request, TrainingListener& listener, co
     refuse("ensemble: {}", problem);
   if (!request.spec.is_solved()) {
     refuse_contradictions(request.spec.training);
-    say_validation_ratio_is_not_used(request.spec.training, notes);
+    report_unused_validation(request.spec.training, notes);
   }
   return EnsembleTraining(request, listener, notes, stop).fit();
 }

@@ -8,7 +8,9 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "model/model.h"
+#include "pipeline/prepared_trainings.h"
 #include "pipeline/run_folder.h"
+#include "sweep/candidates.h"
 #include "sweep/documents.h"
 #include "sweep/sweeping.h"
 
@@ -69,6 +71,54 @@ TEST_F(Sweeps, FoldsOfACandidateShareItsDecision) {
   const SweepSummary decided = swept(sweep_of(with_auto));
   const SweepSummary plain = swept(sweep_of(with_none));
   for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(decided.trials[i].fold_scores, plain.trials[i].fold_scores);
+}
+
+class Decisions : public Sweeps {
+ protected:
+  std::string one_candidate(const std::string& more_of_card = "") {
+    return reading_file(
+        over_windows(network_sweep("validation_ratio: 0.2, epochs: 12, learning_rate: {grid: [0.005]}",
+                                   "strategy: grid", ", relative_to: auto" + more_of_card)),
+        noisy_sine());
+  }
+  fs::path decisions() const { return folder_.path() / "decisions"; }
+
+  PreparedTraining prepared(PreparedTrainings& trainings, const SweepDocument& sweep) {
+    return trainings.prepare(sweep.with(candidates_of(sweep).front()), 0);
+  }
+
+  const StopSignal stop_;
+};
+
+// As memory that does not suffice for as many short trainings as there are threads.
+TEST_F(Decisions, ThatTheMachineFailedAtAreTriedAgain) {
+  const SweepDocument sweep = sweep_of(one_candidate());
+  PreparedTrainings trainings(sweep, folder_.path() / "cache", decisions(), no_notes(), stop_);
+  trainings.load();
+  write_file(decisions(), "a file where the folder is to be");
+  try {
+    prepared(trainings, sweep);
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.cause(), Cause::machine) << error.what();
+  }
+  fs::remove(decisions());
+  EXPECT_NE(prepared(trainings, sweep).settings.preparation.relative_to, RelativeTo::automatic);
+}
+
+TEST_F(Decisions, TakeTheirSecondsFromTheTimeLimitOfTheCandidate) {
+  const SweepDocument sweep = sweep_of(one_candidate(", time_limit: 5000000"));
+  const auto prepare_anew = [&] {
+    PreparedTrainings trainings(sweep, folder_.path() / "cache", decisions(), no_notes(), stop_);
+    trainings.load();
+    return prepared(trainings, sweep);
+  };
+  const RelativeTo decided = prepare_anew().settings.preparation.relative_to;
+  for (const fs::directory_entry& each : fs::directory_iterator(decisions()))
+    write_file(each.path() / "relative_to", fmt::format("{} 1000000", config::name_of(decided)));
+  const PreparedTraining resumed = prepare_anew();
+  EXPECT_EQ(resumed.settings.preparation.relative_to, decided);
+  EXPECT_EQ(resumed.settings.fit.time_limit, 4'000'000);
 }
 
 }  // namespace

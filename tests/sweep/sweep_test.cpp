@@ -79,6 +79,19 @@ TEST_F(Sweeps, FoldsGiveMeanAndSpread) {
   }
 }
 
+TEST_F(Sweeps, FoldsWarnThatNamedValidationRowsAreNotUsed) {
+  const std::string model = "validation_ids: [0, 4, 9], epochs: 1, learning_rate: {grid: [0.01]}";
+  const auto of_all_rows = [](std::string text) {
+    const std::string split = "train_dataset: split.train_dataset";
+    return text.replace(text.find(split), split.size(), "train_dataset: load.dataset");
+  };
+  const auto says_so = testing::Contains(HasSubstr("validation_ids are not used to compare candidates"));
+  swept(sweep_of(of_all_rows(network_sweep(model, "strategy: grid"))));
+  EXPECT_THAT(watching_.notes, testing::Not(says_so));
+  swept(sweep_of(of_all_rows(network_sweep(model, "strategy: grid, folds: 3, metric: rmse"))));
+  EXPECT_THAT(watching_.notes, says_so);
+}
+
 TEST_F(Sweeps, HalvingGivesUpAllButTheBest) {
   const SweepSummary summary = swept(sweep_of(network_sweep(halving_model, halving)));
   std::map<std::int64_t, int> by_epochs;

@@ -171,6 +171,18 @@ TEST(Ensemble, StopsEachMemberOnTheRowsOfItsFold) {
   for (const Model& member : result.model.members) EXPECT_EQ(member.held_back.rows.size(), 30U);
 }
 
+TEST(Ensemble, WarnsThatNamedValidationRowsAreNotUsed) {
+  const Table table = sample(SampleName::friedman, 120);
+  ModelSpec spec = quick_network();
+  spec.training.epochs = 2;
+  spec.training.validation_ids = {3, 7, 10};
+  RecordingListener listener;
+  const FitResult result = fit(ensemble_request(table, spec, 4), listener, StopSignal{});
+  EXPECT_THAT(listener.warnings, testing::Contains(HasSubstr("validation_ids are not used")));
+  EXPECT_THAT(listener.infos, testing::Not(testing::Contains(HasSubstr("validation_ratio"))));
+  for (const Model& member : result.model.members) EXPECT_EQ(member.held_back.rows.size(), 30U);
+}
+
 TEST(Ensemble, StopsEarlyWithoutAValidationRatio) {
   const Table table = sample(SampleName::friedman, 120);
   ModelSpec spec = quick_network();

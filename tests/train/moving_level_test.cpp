@@ -6,12 +6,14 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/random.h"
 #include "data/time_order.h"
 #include "data/windows.h"
 #include "predict/intervals.h"
 #include "predict/real_coefficients.h"
 #include "predict/updated_intervals.h"
+#include "train/decide_relative.h"
 #include "train/expect_error.h"
 #include "train/fit.h"
 #include "train/listeners.h"
@@ -151,6 +153,67 @@ TEST(MovingLevel, AutoLeavesDivergenceToTheTraining) {
   test::RecordingListener listener;
   EXPECT_THAT(test::error_of(ExitCode::run_failed, [&] { fit(request, listener, {}); }),
               testing::HasSubstr("diverged in epoch 1 of 40"));
+}
+
+FitRequest undecided(const Table& table, const TemporaryFolder& folder) {
+  FitRequest request{table, test::small_network(), {}, {}, folder.path(), true};
+  request.preparation.target_column = "x";
+  request.preparation.relative_to = RelativeTo::automatic;
+  request.config.device = "cpu";
+  return request;
+}
+
+TEST(MovingLevel, SecondsOfShortTrainingsAreSavedWithTheDecision) {
+  const Table table = part(walk(600, even), 0, 500);
+  const TemporaryFolder folder;
+  FitRequest request = undecided(table, folder);
+  request.config.time_limit = 40;
+  std::vector<double> limits;
+  const FitOne takes_7_seconds = [&](const FitRequest& trial, TrainingListener& listener,
+                                     const StopSignal& stop) {
+    limits.push_back(trial.config.time_limit);
+    FitRequest unlimited = trial;
+    unlimited.config.time_limit = 0;
+    FitResult result = fit(unlimited, listener, stop);
+    result.seconds = 7;
+    return result;
+  };
+  const DecidedPreparation decided = decide_relative_to(request, takes_7_seconds, no_notes(), {});
+  EXPECT_THAT(limits, testing::ElementsAre(10, 10));
+  EXPECT_EQ(decided.seconds, 14);
+  const DecidedPreparation resumed = decide_relative_to(request, takes_7_seconds, no_notes(), {});
+  EXPECT_EQ(limits.size(), 2U);
+  EXPECT_EQ(resumed.seconds, 14);
+  EXPECT_EQ(resumed.preparation.relative_to, decided.preparation.relative_to);
+}
+
+TEST(MovingLevel, ShortTrainingsTakeTheirSecondsFromTheTimeLimit) {
+  const Table table = part(walk(600, even), 0, 500);
+  for (const char* saved : {"last 1000000", "none 2e6"}) {
+    const TemporaryFolder folder;
+    write_file(folder.path() / "relative_to", saved);
+    FitRequest request = undecided(table, folder);
+    request.config.time_limit = 1e6;
+    test::RecordingListener listener;
+    const FitResult result = fit(request, listener, {});
+    EXPECT_EQ(result.end, TrainingEnd::time_limit) << saved;
+    EXPECT_EQ(result.model.preparation.is_relative(), saved[0] == 'l');
+  }
+  EXPECT_EQ(time_limit_after(10, 4), 6);
+  EXPECT_GT(time_limit_after(10, 11), 0);
+  EXPECT_EQ(time_limit_after(0, 4), 0);
+}
+
+TEST(MovingLevel, DecisionsOfEarlierVersionsAreUsedWithTheWholeTimeLimit) {
+  const Table table = part(walk(600, even), 0, 500);
+  const TemporaryFolder folder;
+  write_file(folder.path() / "relative_to", "last");
+  FitRequest request = undecided(table, folder);
+  request.config.time_limit = 1e6;
+  test::RecordingListener listener;
+  const FitResult result = fit(request, listener, {});
+  EXPECT_EQ(result.end, TrainingEnd::finished);
+  EXPECT_TRUE(result.model.preparation.is_relative());
 }
 
 // Its members are validated on their folds, so that it needs no validation_ratio.
