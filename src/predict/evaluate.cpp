@@ -16,6 +16,7 @@
 #include "data/windows.h"
 #include "predict/calibration.h"
 #include "predict/certainty.h"
+#include "predict/compare_with_baseline.h"
 #include "predict/cube_scores.h"
 #include "predict/naive_predictions.h"
 #include "predict/over_time.h"
@@ -128,6 +129,9 @@ void warn_of_no_gain(const Evaluation& evaluation, const Notes& notes) {
   if (evaluation.verdict && !evaluation.verdict->is_better)
     notes(Severity::warning,
           fmt::format("the model for '{}' is {}", evaluation.target, text_of(*evaluation.verdict)));
+  if (evaluation.untested && evaluation.untested->is_worse)
+    notes(Severity::warning,
+          fmt::format("the model for '{}': {}", evaluation.target, text_of(*evaluation.untested)));
 }
 
 // A model that takes every row for the common class is right most of the time and of no use.
@@ -199,7 +203,9 @@ void evaluate_classes(const Model& model, const Table& table, const Notes& notes
   const std::vector<NaivePrediction> naive = naive_classes(model.preparation, actual.numbers, names.size());
   for (const NaivePrediction& each : naive)
     evaluation.baselines.push_back(baseline_of_classes(each, actual.numbers, names.size(), possible));
-  evaluation.verdict = verdict_on_classes(rows, naive, dependence_of(table));
+  const RowDependence dependence = dependence_of(table);
+  evaluation.verdict = verdict_on_classes(rows, naive, dependence);
+  evaluation.untested = untested_skill(evaluation, reason_without_test(table.rows(), dependence));
   if (rows.scored.all_numbers) evaluation.charts.emplace_back(calibration_of(rows, names));
   warn_of_hidden_classes(rows.counts, names, notes);
   warn_of_no_gain(evaluation, notes);
@@ -260,8 +266,10 @@ void add_baselines_of_numbers(const Model& model, const Table& table, const std:
     evaluation.baselines.push_back(std::move(baseline));
   }
   // A quantile is not meant to be near the middle of the values.
-  if (!model.quantile)
-    evaluation.verdict = verdict_on_numbers(actual, predicted, steps, naive, dependence_of(table));
+  if (model.quantile) return;
+  const RowDependence dependence = dependence_of(table);
+  evaluation.verdict = verdict_on_numbers(actual, predicted, steps, naive, dependence);
+  evaluation.untested = untested_skill(evaluation, reason_without_test(table.rows(), dependence));
 }
 
 void evaluate_numbers(const Model& model, const Table& table, const Notes& notes,

@@ -119,6 +119,7 @@ void read_certainty(const json& value, Evaluation& evaluation) {
     evaluation.baselines.push_back(baseline_from(value.at("baseline")));
   }
   if (value.contains("verdict")) evaluation.verdict = skill_verdict_from(value.at("verdict"));
+  if (value.contains("untested")) evaluation.untested = untested_skill_from(value.at("untested"));
   evaluation.by_step = steps_from(value, "its steps'");
 }
 
@@ -160,6 +161,7 @@ json Evaluation::to_json() const {
   if (const Baseline* hardest = baseline()) whole["baseline"] = baseline_json(*hardest);
   for (const Baseline& each : baselines) whole["baselines"].push_back(baseline_json(each));
   if (verdict) whole["verdict"] = stoker::to_json(*verdict);
+  if (untested) whole["untested"] = stoker::to_json(*untested);
   for (const auto& step : by_step) whole["by_step"].push_back(named_values(step));
   return whole;
 }
@@ -185,7 +187,8 @@ std::optional<double> Evaluation::metric(std::string_view name) const {
 const Baseline* Evaluation::baseline() const {
   if (baselines.empty()) return nullptr;
   for (const Baseline& each : baselines)
-    if (verdict && each.predicts == verdict->baseline) return &each;
+    if ((verdict && each.predicts == verdict->baseline) || (untested && each.predicts == untested->baseline))
+      return &each;
   return &baselines.front();
 }
 

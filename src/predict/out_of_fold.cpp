@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "predict/compare_with_baseline.h"
 #include "predict/decide.h"
 #include "predict/metrics.h"
 
@@ -121,6 +122,8 @@ Evaluation judge_predictions(const OutOfFold& all, const PredictedWithout& witho
     evaluation.verdict = verdict_on_numbers(all.actual, all.predictions.values,
                                             static_cast<std::size_t>(all.predictions.steps), without.naive,
                                             without.dependence);
+    evaluation.untested =
+        untested_skill(evaluation, reason_without_test(evaluation.rows, without.dependence));
     return evaluation;
   }
   const std::vector<std::int64_t> actual(all.actual.begin(), all.actual.end());
@@ -129,6 +132,7 @@ Evaluation judge_predictions(const OutOfFold& all, const PredictedWithout& witho
     evaluation.baselines.push_back(baseline_of_classes(each, actual, classes, metrics()));
   const ClassRows rows = class_rows(actual, classes, [&](const auto& take) { take(all.predictions); });
   evaluation.verdict = verdict_on_classes(rows, without.naive, without.dependence);
+  evaluation.untested = untested_skill(evaluation, reason_without_test(evaluation.rows, without.dependence));
   return evaluation;
 }
 

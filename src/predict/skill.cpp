@@ -14,7 +14,6 @@
 namespace stoker {
 namespace {
 
-constexpr std::size_t fewest_samples = 3;
 constexpr std::size_t most_blocks = 20;
 
 double mean_of_values(std::span<const double> values) {
@@ -61,6 +60,12 @@ GainTest t_test(std::span<const double> samples) {
 }
 
 }  // namespace
+
+std::int64_t independent_samples(std::int64_t rows, const RowDependence& dependence) {
+  if (dependence.times.empty()) return rows;
+  const std::vector<double> gains(dependence.times.size());
+  return std::ssize(means_of_blocks(gains_by_time(gains, dependence.times), dependence.overlap));
+}
 
 std::optional<GainTest> test_gains(std::span<const double> gains, const RowDependence& dependence) {
   if (dependence.times.empty())

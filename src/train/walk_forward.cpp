@@ -259,9 +259,13 @@ class WalkForward {
     for (const Baseline& each : judged.baselines) result.baselines.emplace_back(each.predicts, each.metrics);
     if (kept_->model.quantile) return;
     result.verdict = judged.verdict;
+    result.untested = judged.untested;
     if (result.verdict && !result.verdict->is_better)
       notes_(Severity::warning, fmt::format("walk_forward: over all folds, the model for '{}' is {}",
                                             judged.target, text_of(*result.verdict)));
+    if (result.untested && result.untested->is_worse)
+      notes_(Severity::warning, fmt::format("walk_forward: over all folds, the model for '{}': {}",
+                                            judged.target, text_of(*result.untested)));
   }
 
   void tell_what_is_left_out(const WalkForwardResult& result) const {

@@ -10,6 +10,7 @@
 
 #include "config/field.h"
 #include "predict/skill.h"
+#include "predict/untested_skill.h"
 
 namespace stoker {
 
@@ -73,7 +74,8 @@ struct WalkForwardResult {
   Metrics metrics = {};
   // Forecasts that need no model, on the same rows: "the last value" and its metrics.
   std::vector<std::pair<std::string, Metrics>> baselines = {};
-  std::optional<SkillVerdict> verdict = {};  // on all folds together
+  std::optional<SkillVerdict> verdict = {};    // on all folds together
+  std::optional<UntestedSkill> untested = {};  // in place of a verdict
 };
 
 }  // namespace stoker

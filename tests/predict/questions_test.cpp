@@ -283,6 +283,37 @@ TEST(Judge, AddsHowSureAndHowMuchBetterThanNothing) {
   EXPECT_EQ(evaluate(model, table_of(table_of_houses(100))).baseline(), nullptr);
 }
 
+// Their targets are the mean of the rows that the model was trained on.
+TEST(Judge, SaysWhyThereIsNoVerdictOnTwoRowsAndWarnsIfTheModelIsWorse) {
+  const Model model = model_of_houses(Scaling::none);
+  const double mean = model.preparation.naive_answers()->means.front();
+  std::vector<std::string> warnings;
+  const Evaluation judged =
+      judge(model, table_of(fmt::format("a,b,kind,y\n1,1,brick,{0}\n9,2,wood,{0}\n", mean)),
+            [&](Severity severity, const std::string& message) {
+              if (severity == Severity::warning) warnings.push_back(message);
+            });
+  EXPECT_FALSE(judged.verdict);
+  ASSERT_TRUE(judged.untested);
+  EXPECT_TRUE(judged.untested->is_worse);
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("too few test rows to tell by a test (2 rows, and it needs 3); "
+                                              "it was worse than always predicting the mean (rmse ")));
+  const nlohmann::json written = judged.to_json();
+  EXPECT_FALSE(written.contains("verdict"));
+  const Evaluation back = Evaluation::from_json(nlohmann::json::parse(written.dump()));
+  ASSERT_TRUE(back.untested);
+  EXPECT_EQ(text_of(*back.untested), text_of(*judged.untested));
+  EXPECT_TRUE(back.untested->is_worse);
+}
+
+TEST(Judge, WarnsOfNoUntestedModelThatIsAhead) {
+  const Evaluation judged =
+      judge(model_of_houses(Scaling::none), table_of("a,b,kind,y\n2,1,brick,12\n9,2,wood,27\n"), no_notes());
+  ASSERT_TRUE(judged.untested);
+  EXPECT_FALSE(judged.untested->is_worse);
+  EXPECT_THAT(text_of(*judged.untested), HasSubstr("it was better than always predicting the mean"));
+}
+
 TEST(Calibration, IsHowOftenAProbabilityComesTrue) {
   // Nine of ten rows that are given 0.9, and two of ten that are given 0.1: distances of 0 and 0.1.
   std::vector<std::int64_t> actual;

@@ -22,6 +22,15 @@ TEST(Student, IsAsSciPyComputesIt) {
   EXPECT_NEAR(student_above(1.96, 1000), 0.025136, 1e-5);
 }
 
+TEST(IndependentSamples, OfASeriesAreItsBlocksOfTime) {
+  RowDependence in_time{{}, 3};
+  for (std::int32_t row = 0; row < 21; ++row) in_time.times.push_back(row);
+  EXPECT_EQ(independent_samples(21, {}), 21);
+  EXPECT_EQ(independent_samples(21, in_time), 3);  // as long as twice the overlap
+  in_time.overlap = 6;
+  EXPECT_EQ(independent_samples(21, in_time), 1);
+}
+
 std::vector<double> noise(std::size_t count, double mean, std::uint64_t seed) {
   std::vector<double> values;
   for (std::uint32_t i = 0; i < count; ++i)

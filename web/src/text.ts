@@ -197,6 +197,7 @@ export const text = {
     metric: 'Metric',
     value: 'Value',
     verdict: (words: string) => `The model is ${words}.`,
+    untested: (words: string) => `No verdict: ${words}.`,
     baseline: (predicts: string) => predicts.charAt(0).toUpperCase() + predicts.slice(1),
     predicted: 'Predicted against actual',
     actual: 'actual',

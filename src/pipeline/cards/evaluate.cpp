@@ -118,6 +118,8 @@ PortValues evaluate_model(const CardContext& context) {
                       counted(static_cast<std::uint64_t>(table.rows()), "cube")));
   if (reads_cubes && evaluation.verdict && !evaluation.verdict->is_better)
     notes(Severity::warning, fmt::format("the model is {}", text_of(*evaluation.verdict)));
+  if (reads_cubes && evaluation.untested && evaluation.untested->is_worse)
+    notes(Severity::warning, fmt::format("the model: {}", text_of(*evaluation.untested)));
   if (settings.importance) add_importance(model, table, settings, notes, context.stop, evaluation);
   add_coverage(model, table, evaluation);
   nlohmann::json report = evaluation.to_json();
@@ -132,7 +134,7 @@ PortValues evaluate_model(const CardContext& context) {
 CardType evaluate() {
   return {
       .name = "evaluate",
-      .version = 12,
+      .version = 13,
       .title = "Evaluate",
       .help =
           "Measures a trained model on rows that it has not seen: R2 and errors in real units, or accuracy, "

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "predict/evaluation.h"
+
+// What an evaluation says of a model next to forecasts without one, besides the verdict.
+namespace stoker {
+
+// Why these rows are too few for a test.
+std::string reason_without_test(std::int64_t rows, const RowDependence& dependence);
+
+// By the main metric, against the baseline that is best by it. None if there is a verdict or no baseline.
+std::optional<UntestedSkill> untested_skill(const Evaluation& evaluation, const std::string& reason);
+
+}  // namespace stoker
