@@ -28,6 +28,12 @@ std::optional<double> value_named(const Baseline& baseline, const std::string& n
   return found == baseline.metrics.end() ? std::nullopt : std::optional(found->second);
 }
 
+// What is better than without a model, by the metric of the verdict.
+const char* what_is_better(const Evaluation& evaluation) {
+  if (evaluation.verdict && evaluation.verdict->metric == "roc_auc") return "the ranking of the rows is";
+  return "the classes are";
+}
+
 }  // namespace
 
 std::string reason_without_test(std::int64_t rows, const RowDependence& dependence) {
@@ -62,6 +68,20 @@ std::optional<UntestedSkill> untested_skill(const Evaluation& evaluation, const 
                             .is_better = sign * *of_model > sign * *of_baseline};
   }
   return hardest;
+}
+
+std::optional<Caution> caution_of_probabilities(const Evaluation& evaluation) {
+  if (evaluation.verdict && !evaluation.verdict->is_better) return std::nullopt;
+  if (evaluation.untested && evaluation.untested->is_worse) return std::nullopt;
+  const Baseline* baseline = evaluation.baseline();
+  const auto with_model = evaluation.metric("log_loss");
+  const auto without = baseline == nullptr ? std::nullopt : value_named(*baseline, "log_loss");
+  if (!with_model || !without || !(*with_model > *without)) return std::nullopt;
+  return Caution{Doubtful::probabilities,
+                 fmt::format("{} better than always predicting {}, but the probabilities are worse than the "
+                             "frequencies of the classes (log_loss {:.4g} against {:.4g}); do not rely on "
+                             "probability_*",
+                             what_is_better(evaluation), baseline->predicts, *with_model, *without)};
 }
 
 }  // namespace stoker

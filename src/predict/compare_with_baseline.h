@@ -15,4 +15,8 @@ std::string reason_without_test(std::int64_t rows, const RowDependence& dependen
 // By the main metric, against the baseline that is best by it. None if there is a verdict or no baseline.
 std::optional<UntestedSkill> untested_skill(const Evaluation& evaluation, const std::string& reason);
 
+// Classes can be better than those of a forecast without a model though the probabilities are worse. None if
+// the verdict is that the model is not better, which says enough.
+std::optional<Caution> caution_of_probabilities(const Evaluation& evaluation);
+
 }  // namespace stoker

@@ -132,6 +132,8 @@ void warn_of_no_gain(const Evaluation& evaluation, const Notes& notes) {
   if (evaluation.untested && evaluation.untested->is_worse)
     notes(Severity::warning,
           fmt::format("the model for '{}': {}", evaluation.target, text_of(*evaluation.untested)));
+  for (const Caution& each : evaluation.cautions)
+    notes(Severity::warning, fmt::format("the model for '{}': {}", evaluation.target, each.text));
 }
 
 // A model that takes every row for the common class is right most of the time and of no use.
@@ -207,6 +209,7 @@ void evaluate_classes(const Model& model, const Table& table, const Notes& notes
   evaluation.verdict = verdict_on_classes(rows, naive, dependence);
   evaluation.untested = untested_skill(evaluation, reason_without_test(table.rows(), dependence));
   if (rows.scored.all_numbers) evaluation.charts.emplace_back(calibration_of(rows, names));
+  if (auto caution = caution_of_probabilities(evaluation)) evaluation.cautions.push_back(std::move(*caution));
   warn_of_hidden_classes(rows.counts, names, notes);
   warn_of_no_gain(evaluation, notes);
 }

@@ -120,6 +120,7 @@ void read_certainty(const json& value, Evaluation& evaluation) {
   }
   if (value.contains("verdict")) evaluation.verdict = skill_verdict_from(value.at("verdict"));
   if (value.contains("untested")) evaluation.untested = untested_skill_from(value.at("untested"));
+  if (value.contains("cautions")) evaluation.cautions = cautions_from(value.at("cautions"));
   evaluation.by_step = steps_from(value, "its steps'");
 }
 
@@ -162,6 +163,7 @@ json Evaluation::to_json() const {
   for (const Baseline& each : baselines) whole["baselines"].push_back(baseline_json(each));
   if (verdict) whole["verdict"] = stoker::to_json(*verdict);
   if (untested) whole["untested"] = stoker::to_json(*untested);
+  if (!cautions.empty()) whole["cautions"] = stoker::to_json(cautions);
   for (const auto& step : by_step) whole["by_step"].push_back(named_values(step));
   return whole;
 }

@@ -11,6 +11,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "data/preparation.h"
+#include "predict/caution.h"
 #include "predict/charts.h"
 #include "predict/skill.h"
 #include "predict/untested_skill.h"
@@ -46,6 +47,7 @@ struct Evaluation {
   std::vector<Baseline> baselines;
   std::optional<SkillVerdict> verdict;         // whether the model is better than all of them
   std::optional<UntestedSkill> untested = {};  // in place of a verdict, if there is too little to test with
+  std::vector<Caution> cautions = {};          // what not to rely on
   // Where several steps ahead are predicted, the metrics of each; those above are of all together.
   std::vector<std::vector<std::pair<std::string, double>>> by_step = {};
 

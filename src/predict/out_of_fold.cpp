@@ -133,6 +133,7 @@ Evaluation judge_predictions(const OutOfFold& all, const PredictedWithout& witho
   const ClassRows rows = class_rows(actual, classes, [&](const auto& take) { take(all.predictions); });
   evaluation.verdict = verdict_on_classes(rows, without.naive, without.dependence);
   evaluation.untested = untested_skill(evaluation, reason_without_test(evaluation.rows, without.dependence));
+  if (auto caution = caution_of_probabilities(evaluation)) evaluation.cautions.push_back(std::move(*caution));
   return evaluation;
 }
 

@@ -106,6 +106,8 @@ std::string verdict_text(const Evaluation* evaluation) {
   if (evaluation->untested)
     text += fmt::format("<p><strong>No verdict: {}.</strong></p>\n",
                         html_escaped(text_of(*evaluation->untested)));
+  for (const Caution& caution : evaluation->cautions)
+    text += fmt::format("<p><strong>Caution: {}.</strong></p>\n", html_escaped(caution.text));
   return text;
 }
 

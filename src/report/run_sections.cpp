@@ -65,6 +65,8 @@ std::string verdict_lines(const WalkForwardResult& result) {
   if (result.untested)
     lines += fmt::format("<p class=\"hint\">Over all folds, no verdict: {}.</p>\n",
                          html_escaped(text_of(*result.untested)));
+  for (const Caution& caution : result.cautions)
+    lines += fmt::format("<p class=\"hint\">Over all folds, {}.</p>\n", html_escaped(caution.text));
   return lines;
 }
 

@@ -43,6 +43,7 @@ nlohmann::json to_json(const WalkForwardResult& result) {
   if (!baselines.empty()) json["baselines"] = std::move(baselines);
   if (result.verdict) json["verdict"] = stoker::to_json(*result.verdict);
   if (result.untested) json["untested"] = stoker::to_json(*result.untested);
+  if (!result.cautions.empty()) json["cautions"] = stoker::to_json(result.cautions);
   return json;
 }
 
@@ -52,6 +53,7 @@ WalkForwardResult walk_forward_from(const RecordPart& part) {
   result.metrics = metrics_in(part);
   if (part.has("verdict")) result.verdict = skill_verdict_from(part.at("verdict"));
   if (part.has("untested")) result.untested = untested_skill_from(part.at("untested"));
+  if (part.has("cautions")) result.cautions = cautions_from(part.at("cautions"));
   part.each("baselines", [&](const nlohmann::json& entry, const RecordPart::Place& place) {
     const RecordPart baseline(entry, place);
     result.baselines.emplace_back(baseline.text("predicts"), metrics_in(baseline));

@@ -260,12 +260,15 @@ class WalkForward {
     if (kept_->model.quantile) return;
     result.verdict = judged.verdict;
     result.untested = judged.untested;
+    result.cautions = judged.cautions;
     if (result.verdict && !result.verdict->is_better)
       notes_(Severity::warning, fmt::format("walk_forward: over all folds, the model for '{}' is {}",
                                             judged.target, text_of(*result.verdict)));
     if (result.untested && result.untested->is_worse)
       notes_(Severity::warning, fmt::format("walk_forward: over all folds, the model for '{}': {}",
                                             judged.target, text_of(*result.untested)));
+    for (const Caution& caution : result.cautions)
+      notes_(Severity::warning, fmt::format("walk_forward: over all folds, {}", caution.text));
   }
 
   void tell_what_is_left_out(const WalkForwardResult& result) const {

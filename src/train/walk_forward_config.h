@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/field.h"
+#include "predict/caution.h"
 #include "predict/skill.h"
 #include "predict/untested_skill.h"
 
@@ -76,6 +77,7 @@ struct WalkForwardResult {
   std::vector<std::pair<std::string, Metrics>> baselines = {};
   std::optional<SkillVerdict> verdict = {};    // on all folds together
   std::optional<UntestedSkill> untested = {};  // in place of a verdict
+  std::vector<Caution> cautions = {};          // what not to rely on
 };
 
 }  // namespace stoker

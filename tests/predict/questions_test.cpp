@@ -402,9 +402,39 @@ TEST(Judge, WarnsWhereAHighAccuracyHidesARareClass) {
 TEST(Judge, CallsNoModelUselessThatRanksRowsBetterThanChance) {
   constexpr double too_low = -6;
   EXPECT_THAT(warnings_of(always_no(-0.01, too_low), rows_with_a_rare_class()),
-              ElementsAre(HasSubstr("none of the 8 rows of 'yes'")));
+              ElementsAre(HasSubstr("none of the 8 rows of 'yes'"),
+                          HasSubstr("the ranking of the rows is better than always predicting the most "
+                                    "frequent class, but the probabilities are worse")));
   EXPECT_THAT(warnings_of(always_no(0.01, too_low), rows_with_a_rare_class()),
               ElementsAre(HasSubstr("none of the 8"), HasSubstr("not better than always")));
+}
+
+// Right in 75 % of the rows, and always sure of itself.
+TEST(Judge, WarnsOfProbabilitiesThatAreWorseThanTheFrequenciesOfTheClasses) {
+  std::string csv = "x,y\n";
+  for (int row = 0; row < 80; ++row)
+    csv += fmt::format("{},{}\n", row % 2 == 0 ? -1 : 1, (row % 2 == 0) == (row % 8 < 6) ? "no" : "yes");
+  PreparationConfig config;
+  config.target_column = "y";
+  Model model;
+  model.preparation = Preparation::fit(table_of(csv), config, Scaling::none, no_notes());
+  model.network = network_for(family_named("logistic_regression"), config::Value(config::Value::Map{}),
+                              model.preparation);
+  const auto with_slope = [&](double slope) {
+    model.parameters = {{"coefficients", Array::from<double>(std::vector<double>{slope}, {1, 1})},
+                        {"intercept", Array::from<double>(std::vector<double>{0}, {1})}};
+    return model;
+  };
+  EXPECT_THAT(warnings_of(with_slope(8), table_of(csv)),
+              ElementsAre(AllOf(HasSubstr("better than always predicting the most frequent "
+                                          "class, but the probabilities are worse than the frequencies of "
+                                          "the classes (log_loss 2 against 0.69"),
+                                HasSubstr("do not rely on probability_*"))));
+  EXPECT_THAT(warnings_of(with_slope(1), table_of(csv)), ElementsAre());
+  const Evaluation judged = judge(with_slope(8), table_of(csv), no_notes());
+  const Evaluation back = Evaluation::from_json(nlohmann::json::parse(judged.to_json().dump()));
+  ASSERT_EQ(back.cautions.size(), 1U);
+  EXPECT_EQ(back.cautions, judged.cautions);
 }
 
 TEST(Importance, OfAModelThatAlwaysPredictsOneClassIsThatOfItsLoss) {
