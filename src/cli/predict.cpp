@@ -279,7 +279,8 @@ ExitCode predict_and_show(const PredictCommand& command) {
       gaps_in(has_windows(input) ? covered_moments(input).moments : input, model.preparation);
   if (!gaps.empty()) tell("note: " + gaps_text(gaps));
   for (const Caution& each : cautions_about(folder))
-    if (!predictions.probabilities.empty())
+    if (each.what == Doubtful::intervals ? command.interval && command.new_from.empty()
+                                         : !predictions.probabilities.empty())
       tell("note: measured on the test rows of the model's run: " + each.text);
   std::optional<Intervals> intervals;
   if (command.interval) intervals = intervals_of(command, model, given, input);

@@ -447,5 +447,33 @@ TEST(TrainOnASeries, SaysWhatIsWrongWithItsSettingsBeforeItTrains) {
   expect_refused("towns.csv", {"--model", "ridge", "--threshold", "0.1"}, "is for answer: direction");
 }
 
+// Small moves, and after the 240th day moves ten times as large.
+std::string calm_and_storm() {
+  std::string days = "day,level\n";
+  for (int day = 0; day < 300; ++day)
+    days += std::to_string(day) + "," + std::to_string((day * 37 % 11 - 5) * (day < 240 ? 1 : 20)) + "\n";
+  return days;
+}
+
+TEST(Intervals, ThatHeldFarLessThanTheyPromiseAreWarnedOfInTrainingAndPrediction) {
+  const Workplace place;
+  place.write("days.csv", calm_and_storm());
+  const Finished trained =
+      place.stoker({"train", "days.csv", "--target", "level", "--windows", "3", "--time-column", "day",
+                    "--model", "ridge", "--ensemble-folds", "4", "--device", "cpu", "--json"});
+  ASSERT_EQ(trained.code, 0) << trained.errors;
+  const std::string finding = "intervals of 90 % hold ";
+  EXPECT_THAT(trained.errors, HasSubstr(finding));
+  const auto json = nlohmann::json::parse(trained.output);
+  const auto& cautions = json.at("evaluations").at("evaluate").at("cautions");
+  EXPECT_EQ(cautions.at(0).at("about"), "intervals");
+  EXPECT_THAT(cautions.at(0).at("text").get<std::string>(), HasSubstr("--new-from"));
+  EXPECT_THAT(json.at("warnings").dump(), HasSubstr(finding));
+  EXPECT_THAT(place.read(json.at("report").get<std::string>()), HasSubstr(finding));
+  EXPECT_THAT(place.stoker({"runs", "show", "latest"}).output, HasSubstr(finding));
+  EXPECT_THAT(place.stoker({"predict", "latest", "days.csv", "--interval", "90"}).errors, HasSubstr(finding));
+  EXPECT_THAT(place.stoker({"predict", "latest", "days.csv"}).errors, testing::Not(HasSubstr(finding)));
+}
+
 }  // namespace
 }  // namespace stoker::test
