@@ -24,8 +24,10 @@ Task task_named(const std::string& name) {
 // A JSON object has no order: that of the table, and behind it what this version does not know.
 void put_in_table_order(std::vector<std::pair<std::string, double>>& values) {
   const auto place = [](const std::string& name) {
+    if (name == pinball_metric().name) return std::size_t{0};
+    if (name.starts_with(share_below_prefix)) return std::size_t{1};
     const Metric* known = find_metric(name);
-    return known == nullptr ? metrics().size() : static_cast<std::size_t>(known - metrics().data());
+    return 2 + (known == nullptr ? metrics().size() : static_cast<std::size_t>(known - metrics().data()));
   };
   std::stable_sort(values.begin(), values.end(),
                    [&](const auto& one, const auto& other) { return place(one.first) < place(other.first); });

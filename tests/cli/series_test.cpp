@@ -475,5 +475,20 @@ TEST(Intervals, ThatHeldFarLessThanTheyPromiseAreWarnedOfInTrainingAndPrediction
   EXPECT_THAT(place.stoker({"predict", "latest", "days.csv"}).errors, testing::Not(HasSubstr(finding)));
 }
 
+TEST(AQuantile, IsWhatItsModelsAreMeasuredByFirst) {
+  const Workplace place;
+  const Finished trained = place.stoker({"train", "sample:friedman", "--target", "y", "--loss", "quantile",
+                                         "--quantile", "0.9", "--epochs", "5", "--device", "cpu", "--json"});
+  ASSERT_EQ(trained.code, 0) << trained.errors;
+  const auto json = nlohmann::json::parse(trained.output);
+  const auto& evaluation = json.at("evaluations").at("evaluate");
+  EXPECT_EQ(evaluation.at("importance").at("metric"), "pinball_loss");
+  EXPECT_EQ(evaluation.at("verdict").at("metric"), "pinball_loss");
+  EXPECT_EQ(evaluation.at("baseline").at("predicts"), "the 0.9 quantile of training");
+  EXPECT_THAT(place.stoker({"runs"}).output, HasSubstr("pinball_loss"));
+  EXPECT_THAT(place.stoker({"runs", "show", "latest"}).output,
+              HasSubstr("how much pinball_loss rises when a column is shuffled"));
+}
+
 }  // namespace
 }  // namespace stoker::test

@@ -1,6 +1,7 @@
 // What people ask of a model beyond its metrics.
 #include <cmath>
 #include <map>
+#include <numbers>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -8,6 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/human_number.h"
+#include "base/random.h"
+#include "data/column_values.h"
 #include "model/fixtures.h"
 #include "predict/calibration.h"
 #include "predict/certainty.h"
@@ -304,6 +307,46 @@ TEST(Judge, SaysWhyThereIsNoVerdictOnTwoRowsAndWarnsIfTheModelIsWorse) {
   ASSERT_TRUE(back.untested);
   EXPECT_EQ(text_of(*back.untested), text_of(*judged.untested));
   EXPECT_TRUE(back.untested->is_worse);
+}
+
+TEST(Judge, MeasuresAModelForAQuantileByItsPinballLoss) {
+  Model model = model_of_houses(Scaling::none);
+  model.quantile = 0.9;
+  model.training_quantiles = {20};
+  const Evaluation judged = judge(model, table_of(table_of_houses(100)), no_notes());
+  EXPECT_EQ(judged.metrics[0].first, "pinball_loss");
+  EXPECT_EQ(judged.metrics[1].first, "share_below_for_0.9");
+  ASSERT_EQ(judged.baselines.size(), 1U);
+  EXPECT_EQ(judged.baselines[0].predicts, "the 0.9 quantile of training");
+  EXPECT_EQ(judged.baselines[0].metrics[0].first, "pinball_loss");
+  ASSERT_TRUE(judged.verdict);
+  EXPECT_EQ(judged.verdict->metric, "pinball_loss");
+  EXPECT_TRUE(judged.verdict->is_better);
+  // All targets are below 20: each loses a tenth of its distance.
+  double loss = 0;
+  const std::vector<double> targets = read_numbers(*table_of(table_of_houses(100)).column("y"));
+  for (const double each : targets) loss += 0.1 * (20 - each) / 100;
+  EXPECT_NEAR(judged.verdict->of_baseline, loss, 1e-9);
+  const Evaluation back = Evaluation::from_json(nlohmann::json::parse(judged.to_json().dump()));
+  EXPECT_EQ(back.metrics, judged.metrics);
+}
+
+TEST(Importance, ByPinballLossIsOfTheQuantileOfTheModel) {
+  Model model = model_of_houses(Scaling::none);
+  std::string csv = "a,b,kind,y\n";
+  for (int row = 0; row < 100; ++row) {
+    const double a = normal(random_key(2, Purpose::sample, 0), static_cast<std::uint32_t>(row));
+    csv += fmt::format("{},0,wood,{}\n", a, 3 * a);
+  }
+  const auto rise = [&](double quantile) {
+    model.quantile = quantile;
+    return column_importance(model, table_of(csv), *find_metric("pinball_loss"), {20, 1}, StopSignal{})
+        .loss[0];
+  };
+  // Errors are as often above 0 as below: q and 1 - q of their mean size, half of it for each quantile. The
+  // mean distance of two normal numbers is 2 / √π of their standard deviation, here 3.
+  EXPECT_NEAR(rise(0.9), 0.5 * 3 * 2 / std::sqrt(std::numbers::pi), 0.4);
+  EXPECT_NEAR(rise(0.9), rise(0.5), 0.05);
 }
 
 TEST(Judge, WarnsOfNoUntestedModelThatIsAhead) {
