@@ -475,6 +475,27 @@ TEST(Intervals, ThatHeldFarLessThanTheyPromiseAreWarnedOfInTrainingAndPrediction
   EXPECT_THAT(place.stoker({"predict", "latest", "days.csv"}).errors, testing::Not(HasSubstr(finding)));
 }
 
+TEST(ARandomSplit, OfRowsInTheOrderOfADateIsWarnedOf) {
+  const Workplace place;
+  std::string rows = "date,x,y\n";
+  for (int day = 0; day < 112; ++day) {
+    const int of_month = day % 28 + 1;
+    rows += "2024-0" + std::to_string(day / 28 + 1) + (of_month < 10 ? "-0" : "-") +
+            std::to_string(of_month) + "," + std::to_string(day * 37 % 11) + "," +
+            std::to_string(day * 37 % 11 * 2) + "\n";
+  }
+  place.write("days.csv", rows);
+  const auto trained = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"train", "days.csv", "--target", "y", "--model", "ridge"};
+    words.insert(words.end(), more.begin(), more.end());
+    return place.stoker(words);
+  };
+  EXPECT_THAT(trained({}).errors, AllOf(HasSubstr("the rows are in the order of 'date'"),
+                                        HasSubstr("--time-column date --test-from")));
+  EXPECT_THAT(trained({"--time-column", "date", "--test-from", "2024-04-01"}).errors,
+              testing::Not(HasSubstr("in the order of")));
+}
+
 TEST(AQuantile, IsWhatItsModelsAreMeasuredByFirst) {
   const Workplace place;
   const Finished trained = place.stoker({"train", "sample:friedman", "--target", "y", "--loss", "quantile",
