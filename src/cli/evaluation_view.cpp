@@ -106,6 +106,11 @@ Pieces evaluation_text(const std::string& card, const Evaluation& evaluation,
   if (evaluation.verdict)
     text.push_back({"  " + text_of(*evaluation.verdict) + "\n",
                     evaluation.verdict->is_better ? std::nullopt : std::optional(Colour::yellow)});
+  if (evaluation.untested)
+    text.push_back({"  no verdict: " + text_of(*evaluation.untested) + "\n",
+                    evaluation.untested->is_worse ? std::optional(Colour::yellow) : std::nullopt});
+  for (const Caution& caution : evaluation.cautions)
+    text.push_back({"  " + printable(caution.text) + "\n", Colour::yellow});
   if (!evaluation.by_step.empty()) text.push_back({"\n" + aligned(step_lines(evaluation), "  ")});
   const auto* scores = evaluation.chart<ClassScores>();
   if (scores != nullptr && scores->classes.size() <= most_class_lines)
@@ -134,7 +139,8 @@ nlohmann::json evaluation_json(const Evaluation& evaluation, const RunRecord::Tr
                          {"target", whole.at("target")},
                          {"rows", whole.at("rows")},
                          {"metrics", whole.at("metrics")}};
-  for (const char* more : {"intervals", "baseline", "baselines", "verdict", "by_step"})
+  for (const char* more :
+       {"intervals", "baseline", "baselines", "verdict", "untested", "cautions", "by_step"})
     if (whole.contains(more)) json[more] = whole.at(more);
   if (const auto* matrix = evaluation.chart<ConfusionMatrix>()) {
     json["classes"] = matrix->classes;

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/find_run.h"
+#include "cli/model_cautions.h"
 #include "cli/reading_settings.h"
 #include "cli/slower_flag.h"
 #include "cli/terminal.h"
@@ -249,7 +250,8 @@ ExitCode predict_and_show(const PredictCommand& command) {
   if (command.interval && *command.interval < 1)
     refuse("--interval {} is less than one percent; for {:.4g} % of the values use {:.4g}", *command.interval,
            100 * *command.interval, 100 * *command.interval);
-  const Model model = load_model(model_named(command.model, command.runs));
+  const std::filesystem::path folder = model_named(command.model, command.runs);
+  const Model model = load_model(folder);
   if (model.preparation.cubes() != nullptr) return predict_cubes(command, model);
   if (command.interval) {
     const std::string problem = problem_with_intervals(model, *command.interval / 100);
@@ -276,6 +278,10 @@ ExitCode predict_and_show(const PredictCommand& command) {
   const std::vector<ColumnGaps> gaps =
       gaps_in(has_windows(input) ? covered_moments(input).moments : input, model.preparation);
   if (!gaps.empty()) tell("note: " + gaps_text(gaps));
+  for (const Caution& each : cautions_about(folder))
+    if (each.what == Doubtful::intervals ? command.interval && command.new_from.empty()
+                                         : !predictions.probabilities.empty())
+      tell("note: measured on the test rows of the model's run: " + each.text);
   std::optional<Intervals> intervals;
   if (command.interval) intervals = intervals_of(command, model, given, input);
   const auto table = [&] {

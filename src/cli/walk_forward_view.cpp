@@ -55,6 +55,8 @@ std::string walk_forward_table(const WalkForwardResult& result) {
   if (shown < result.folds.size())
     text += fmt::format("  … and {} more in run.json\n", result.folds.size() - shown);
   if (result.verdict) text += "  " + text_of(*result.verdict) + "\n";
+  if (result.untested) text += "  no verdict: " + text_of(*result.untested) + "\n";
+  for (const Caution& caution : result.cautions) text += "  " + caution.text + "\n";
   return text;
 }
 

@@ -60,6 +60,7 @@ json to_json(const Model& model) {
   text["format"] = model_format;
   text["version"] = version_for(model);
   if (model.quantile) text["quantile"] = *model.quantile;
+  if (!model.training_quantiles.empty()) text["training_quantiles"] = model.training_quantiles;
   if (model.decision != Decision{}) text["decision"] = to_json(model.decision);
   text["type"] = model.type();
   text["task"] = config::name_of(model.preparation.task());
@@ -141,6 +142,8 @@ Model from_json(const json& text) {
     model.weights = text.at("weights").get<std::vector<double>>();
   if (text.contains("parts")) model.parts = text.at("parts").get<std::vector<std::size_t>>();
   if (text.contains("quantile")) model.quantile = text.at("quantile").get<double>();
+  if (text.contains("training_quantiles"))
+    model.training_quantiles = text.at("training_quantiles").get<std::vector<double>>();
   // Which a model of weights may do without.
   if (version == version_without_weights || (version > version_without_weights && text.contains("decision")))
     model.decision = decision_from_json(text.at("decision"));

@@ -36,7 +36,8 @@ struct Model {
   HeldBackRows held_back = {};  // of a member, or of a network that was watched on validation rows
   // Of numbers, trained for a quantile: the share of the rows that is to lie below what is predicted.
   std::optional<double> quantile = std::nullopt;
-  Decision decision = {};  // of the whole, never of a member
+  std::vector<double> training_quantiles = {};  // that quantile of the training rows, for each step
+  Decision decision = {};                       // of the whole, never of a member
   // Of a network whose classes arrived in stages: its parameters after each stage but the last.
   std::vector<NamedArrays> stages = {};
   // Where its outputs are computed, if its family has none of its own: the GPU that has just trained it. Not

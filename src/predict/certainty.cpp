@@ -84,7 +84,8 @@ std::vector<double> values_on(const Positions& positions, const MeasuredRows& ro
                               std::span<const Metric> wanted) {
   if (rows.classes == nullptr) {
     const std::vector<double> actual = picked(rows.actual, positions);
-    return values_of(measured_numbers(actual, picked(rows.predicted, positions)), wanted);
+    const std::vector<double> predicted = picked(rows.predicted, positions);
+    return values_of(measured_numbers(actual, predicted, rows.quantile), wanted);
   }
   const ClassRows& all = *rows.classes;
   const bool has_other = !all.scored.of_other.empty();

@@ -233,6 +233,7 @@ Model combine_models(const std::vector<Model>& models, const std::vector<double>
   whole.network = models.front().network;
   whole.preparation = models.front().preparation;
   whole.quantile = models.front().quantile;
+  whole.training_quantiles = models.front().training_quantiles;
   const std::set<std::int64_t> kept = rows_held_back_by_all(models);
   const bool are_single = std::ranges::none_of(models, &Model::is_ensemble);
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);

@@ -16,6 +16,7 @@
 #include "data/windows.h"
 #include "predict/calibration.h"
 #include "predict/certainty.h"
+#include "predict/compare_with_baseline.h"
 #include "predict/cube_scores.h"
 #include "predict/naive_predictions.h"
 #include "predict/over_time.h"
@@ -81,10 +82,14 @@ std::optional<std::pair<Severity, std::string>> ranking_problem(const ClassRows&
   return std::nullopt;
 }
 
+using NamedNumbers = std::vector<std::pair<std::string, double>>;
+
 void measure(const MeasuredRows& rows, std::span<const Metric> wanted, Evaluation& evaluation) {
-  for (const Metric& metric : wanted)
-    if (metric.is_for(evaluation.task))
-      evaluation.metrics.emplace_back(metric.name, without_nan_sign(metric.compute(rows)));
+  for (const Metric& metric : wanted) {
+    if (!metric.is_for(evaluation.task)) continue;
+    evaluation.metrics.emplace_back(metric.name, without_nan_sign(metric.compute(rows)));
+    if (metric.name == pinball_metric().name) evaluation.metrics.push_back(share_below(rows));
+  }
 }
 
 // All but the rankings that cannot be computed.
@@ -122,12 +127,15 @@ void add_certainty(const MeasuredRows& rows, std::span<const Metric> possible, c
   evaluation.intervals = intervals_of(rows, of_task, drawn);
 }
 
-using NamedNumbers = std::vector<std::pair<std::string, double>>;
-
 void warn_of_no_gain(const Evaluation& evaluation, const Notes& notes) {
   if (evaluation.verdict && !evaluation.verdict->is_better)
     notes(Severity::warning,
           fmt::format("the model for '{}' is {}", evaluation.target, text_of(*evaluation.verdict)));
+  if (evaluation.untested && evaluation.untested->is_worse)
+    notes(Severity::warning,
+          fmt::format("the model for '{}': {}", evaluation.target, text_of(*evaluation.untested)));
+  for (const Caution& each : evaluation.cautions)
+    notes(Severity::warning, fmt::format("the model for '{}': {}", evaluation.target, each.text));
 }
 
 // A model that takes every row for the common class is right most of the time and of no use.
@@ -199,25 +207,21 @@ void evaluate_classes(const Model& model, const Table& table, const Notes& notes
   const std::vector<NaivePrediction> naive = naive_classes(model.preparation, actual.numbers, names.size());
   for (const NaivePrediction& each : naive)
     evaluation.baselines.push_back(baseline_of_classes(each, actual.numbers, names.size(), possible));
-  evaluation.verdict = verdict_on_classes(rows, naive, dependence_of(table));
+  const RowDependence dependence = dependence_of(table);
+  evaluation.verdict = verdict_on_classes(rows, naive, dependence);
+  evaluation.untested = untested_skill(evaluation, reason_without_test(rows, dependence));
   if (rows.scored.all_numbers) evaluation.charts.emplace_back(calibration_of(rows, names));
+  if (auto caution = caution_of_probabilities(evaluation)) evaluation.cautions.push_back(std::move(*caution));
   warn_of_hidden_classes(rows.counts, names, notes);
   warn_of_no_gain(evaluation, notes);
 }
 
-// The loss that was trained for, in the target's unit, and the share of the rows below their predictions, to
-// be held against the quantile promised.
-void add_quantile(double quantile, const MeasuredRows& rows, Evaluation& evaluation) {
-  double loss = 0;
-  double below = 0;
-  for (std::size_t i = 0; i < rows.actual.size(); ++i) {
-    const double difference = rows.actual[i] - rows.predicted[i];
-    loss += difference * (difference > 0 ? quantile : quantile - 1);
-    below += difference <= 0 ? 1 : 0;
-  }
-  const auto count = static_cast<double>(rows.actual.size());
-  evaluation.metrics.emplace_back("pinball_loss", loss / count);
-  evaluation.metrics.emplace_back(fmt::format("share_below_for_{:g}", quantile), below / count);
+// The wanted metrics, before all others what a model for a quantile was trained for, in the target's unit.
+std::vector<Metric> metrics_for(const Model& model, std::span<const Metric> wanted) {
+  std::vector<Metric> all(wanted.begin(), wanted.end());
+  const bool are_all = wanted.size() == metrics().size();
+  if (model.quantile && are_all) all.insert(all.begin(), pinball_metric());
+  return all;
 }
 
 // One number of every row, of those that are predicted for each.
@@ -230,13 +234,13 @@ std::vector<double> of_step(const std::vector<double>& values, std::size_t step,
 // The metrics of each step alone; none where there is one.
 std::vector<NamedNumbers> measured_steps(const std::vector<double>& actual,
                                          const std::vector<double>& predicted, std::size_t steps,
-                                         std::span<const Metric> wanted) {
+                                         std::span<const Metric> wanted, double quantile) {
   std::vector<NamedNumbers> by_step;
   for (std::size_t step = 0; steps > 1 && step < steps; ++step) {
     const std::vector<double> own = of_step(actual, step, steps);
     const std::vector<double> told = of_step(predicted, step, steps);
     Evaluation alone;
-    measure(measured_numbers(own, told), wanted, alone);
+    measure(measured_numbers(own, told, quantile), wanted, alone);
     by_step.push_back(std::move(alone.metrics));
   }
   return by_step;
@@ -247,25 +251,28 @@ void add_baselines_of_numbers(const Model& model, const Table& table, const std:
                               const std::vector<double>& predicted, std::span<const Metric> wanted,
                               Evaluation& evaluation) {
   const auto steps = static_cast<std::size_t>(model.preparation.steps());
-  const std::vector<NaivePrediction> naive = naive_numbers(model.preparation, table, actual);
+  const double quantile = model.quantile.value_or(0.5);
+  const std::vector<NaivePrediction> naive = naive_numbers(model, table, actual);
   for (const NaivePrediction& each : naive) {
     std::vector<double> centered_actual = actual;
     std::vector<double> centered = each.values;
     centre_arrays(model.preparation, centered_actual, centered);
     Evaluation plain;
-    measure(measured_numbers(centered_actual, centered), wanted, plain);
+    measure(measured_numbers(centered_actual, centered, quantile), wanted, plain);
     Baseline baseline{each.predicts, std::move(plain.metrics)};
     if (!model.preparation.answers_array())
-      baseline.by_step = measured_steps(actual, each.values, steps, wanted);
+      baseline.by_step = measured_steps(actual, each.values, steps, wanted, quantile);
     evaluation.baselines.push_back(std::move(baseline));
   }
-  // A quantile is not meant to be near the middle of the values.
-  if (!model.quantile)
-    evaluation.verdict = verdict_on_numbers(actual, predicted, steps, naive, dependence_of(table));
+  const RowDependence dependence = dependence_of(table);
+  evaluation.verdict = verdict_on_numbers(actual, predicted, steps, naive, dependence, model.quantile);
+  evaluation.untested = untested_skill(evaluation, reason_without_test(table.rows(), dependence));
 }
 
 void evaluate_numbers(const Model& model, const Table& table, const Notes& notes,
-                      std::span<const Metric> wanted, bool judged, Evaluation& evaluation) {
+                      std::span<const Metric> of_user, bool judged, Evaluation& evaluation) {
+  const std::vector<Metric> wanted = metrics_for(model, of_user);
+  const double quantile = model.quantile.value_or(0.5);
   const std::vector<double> actual = target_numbers_or_nan(table, evaluation.target);
   const Predictions predictions = predict(model, table);
   const std::vector<double>& predicted = predictions.values;
@@ -275,14 +282,15 @@ void evaluate_numbers(const Model& model, const Table& table, const Notes& notes
     centred_predicted = predicted;
     centre_arrays(model.preparation, centred_actual, centred_predicted);
   }
-  const MeasuredRows rows = centred_actual.empty() ? measured_numbers(actual, predicted)
-                                                   : measured_numbers(centred_actual, centred_predicted);
+  const MeasuredRows rows = centred_actual.empty()
+                                ? measured_numbers(actual, predicted, quantile)
+                                : measured_numbers(centred_actual, centred_predicted, quantile);
   const auto steps = static_cast<std::size_t>(model.preparation.steps());
   measure(rows, wanted, evaluation);
   const bool is_place = model.preparation.answers_array();
   if (is_place || !predictions.deviations.empty()) add_positions(actual, predictions, evaluation);
   if (!is_place) {
-    evaluation.by_step = measured_steps(actual, predicted, steps, wanted);
+    evaluation.by_step = measured_steps(actual, predicted, steps, wanted, quantile);
   }
   evaluation.charts.emplace_back(PredictedAgainstActual{even_sample(actual), even_sample(predicted)});
   if (auto over_time = predicted_over_time(table, actual, predicted, steps))
@@ -290,7 +298,6 @@ void evaluate_numbers(const Model& model, const Table& table, const Notes& notes
   if (!judged) return;
   add_certainty(rows, wanted, drawn_at_once(table, model.preparation.steps()), evaluation);
   add_baselines_of_numbers(model, table, actual, predicted, wanted, evaluation);
-  if (model.quantile) add_quantile(*model.quantile, rows, evaluation);
   warn_of_no_gain(evaluation, notes);
 }
 

@@ -24,8 +24,10 @@ Task task_named(const std::string& name) {
 // A JSON object has no order: that of the table, and behind it what this version does not know.
 void put_in_table_order(std::vector<std::pair<std::string, double>>& values) {
   const auto place = [](const std::string& name) {
+    if (name == pinball_metric().name) return std::size_t{0};
+    if (name.starts_with(share_below_prefix)) return std::size_t{1};
     const Metric* known = find_metric(name);
-    return known == nullptr ? metrics().size() : static_cast<std::size_t>(known - metrics().data());
+    return 2 + (known == nullptr ? metrics().size() : static_cast<std::size_t>(known - metrics().data()));
   };
   std::stable_sort(values.begin(), values.end(),
                    [&](const auto& one, const auto& other) { return place(one.first) < place(other.first); });
@@ -119,6 +121,8 @@ void read_certainty(const json& value, Evaluation& evaluation) {
     evaluation.baselines.push_back(baseline_from(value.at("baseline")));
   }
   if (value.contains("verdict")) evaluation.verdict = skill_verdict_from(value.at("verdict"));
+  if (value.contains("untested")) evaluation.untested = untested_skill_from(value.at("untested"));
+  if (value.contains("cautions")) evaluation.cautions = cautions_from(value.at("cautions"));
   evaluation.by_step = steps_from(value, "its steps'");
 }
 
@@ -160,6 +164,8 @@ json Evaluation::to_json() const {
   if (const Baseline* hardest = baseline()) whole["baseline"] = baseline_json(*hardest);
   for (const Baseline& each : baselines) whole["baselines"].push_back(baseline_json(each));
   if (verdict) whole["verdict"] = stoker::to_json(*verdict);
+  if (untested) whole["untested"] = stoker::to_json(*untested);
+  if (!cautions.empty()) whole["cautions"] = stoker::to_json(cautions);
   for (const auto& step : by_step) whole["by_step"].push_back(named_values(step));
   return whole;
 }
@@ -185,7 +191,8 @@ std::optional<double> Evaluation::metric(std::string_view name) const {
 const Baseline* Evaluation::baseline() const {
   if (baselines.empty()) return nullptr;
   for (const Baseline& each : baselines)
-    if (verdict && each.predicts == verdict->baseline) return &each;
+    if ((verdict && each.predicts == verdict->baseline) || (untested && each.predicts == untested->baseline))
+      return &each;
   return &baselines.front();
 }
 

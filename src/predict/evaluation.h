@@ -11,8 +11,10 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "data/preparation.h"
+#include "predict/caution.h"
 #include "predict/charts.h"
 #include "predict/skill.h"
+#include "predict/untested_skill.h"
 
 namespace stoker {
 
@@ -43,7 +45,9 @@ struct Evaluation {
   std::vector<Chart> charts;
   std::vector<MetricInterval> intervals;  // of those metrics for which it is known
   std::vector<Baseline> baselines;
-  std::optional<SkillVerdict> verdict;  // whether the model is better than all of them
+  std::optional<SkillVerdict> verdict;         // whether the model is better than all of them
+  std::optional<UntestedSkill> untested = {};  // in place of a verdict, if there is too little to test with
+  std::vector<Caution> cautions = {};          // what not to rely on
   // Where several steps ahead are predicted, the metrics of each; those above are of all together.
   std::vector<std::vector<std::pair<std::string, double>>> by_step = {};
 
@@ -55,7 +59,7 @@ struct Evaluation {
   std::string counted_rows() const;  // "40 cubes"
   std::optional<double> metric(std::string_view name) const;
   const MetricInterval* interval(std::string_view metric) const;  // null where there is none
-  // The one that the verdict is about, else the first; null if there is none.
+  // The one that the verdict or what is in its place is about, else the first; null if there is none.
   const Baseline* baseline() const;
   // Null where there is none of that kind.
   template <class Kind>

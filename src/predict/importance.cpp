@@ -128,7 +128,7 @@ class Scorer {
       std::vector<double> actual = numbers_;
       std::vector<double> predicted = predict(model_, table).values;
       centre_arrays(model_.preparation, actual, predicted);
-      return metric_.compute(measured_numbers(actual, predicted));
+      return metric_.compute(measured_numbers(actual, predicted, model_.quantile.value_or(0.5)));
     }
     PiecesOfPredictions pieces(model_, table);
     const ClassRows rows = class_rows(classes_, class_count_, [&](const auto& take) { pieces.each(take); });

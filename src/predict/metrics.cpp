@@ -6,6 +6,8 @@
 #include <limits>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "predict/roc_auc.h"
 
@@ -33,6 +35,13 @@ double mean_absolute_error(const MeasuredRows& rows) {
   double sum = 0;
   for (std::size_t row = 0; row < rows.actual.size(); ++row)
     sum += std::abs(rows.actual[row] - rows.predicted[row]);
+  return sum / static_cast<double>(rows.actual.size());
+}
+
+double pinball_loss(const MeasuredRows& rows) {
+  double sum = 0;
+  for (std::size_t row = 0; row < rows.actual.size(); ++row)
+    sum += pinball_loss_of(rows.actual[row], rows.predicted[row], rows.quantile);
   return sum / static_cast<double>(rows.actual.size());
 }
 
@@ -149,6 +158,8 @@ constexpr std::array all_metrics{
     Metric{"matthews_correlation", "Matthews correlation", higher, Needs::classes, matthews_correlation},
 };
 
+constexpr Metric of_quantiles{"pinball_loss", "Pinball loss", lower, Needs::numbers, pinball_loss};
+
 constexpr std::array all_pixel_metrics{
     PixelMetric{"average_precision", "Average precision"},
     PixelMetric{"precision", "Precision"},
@@ -163,7 +174,25 @@ std::span<const Metric> metrics() {
   return all_metrics;
 }
 
+const Metric& pinball_metric() {
+  return of_quantiles;
+}
+
+std::pair<std::string, double> share_below(const MeasuredRows& rows) {
+  double below = 0;
+  for (std::size_t row = 0; row < rows.actual.size(); ++row)
+    below += rows.actual[row] <= rows.predicted[row] ? 1 : 0;
+  return {fmt::format("{}{:g}", share_below_prefix, rows.quantile),
+          below / static_cast<double>(rows.actual.size())};
+}
+
+double pinball_loss_of(double actual, double predicted, double quantile) {
+  const double difference = actual - predicted;
+  return difference * (difference > 0 ? quantile : quantile - 1);
+}
+
 const Metric* find_metric(std::string_view name) {
+  if (name == of_quantiles.name) return &of_quantiles;
   const auto found = std::find_if(all_metrics.begin(), all_metrics.end(),
                                   [&](const Metric& each) { return each.name == name; });
   return found == all_metrics.end() ? nullptr : &*found;
@@ -198,11 +227,12 @@ const Metric& loss_metric(Task task) {
                        [&](const Metric& each) { return each.is_loss && each.is_for(task); });
 }
 
-MeasuredRows measured_numbers(std::span<const double> actual, std::span<const double> predicted) {
+MeasuredRows measured_numbers(std::span<const double> actual, std::span<const double> predicted,
+                              double quantile) {
   if (actual.empty()) refuse("there are no rows to evaluate on");
   if (actual.size() != predicted.size())
     fail("{} actual values, but {} predictions", actual.size(), predicted.size());
-  return {actual, predicted, nullptr};
+  return {actual, predicted, nullptr, quantile};
 }
 
 }  // namespace stoker

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "data/preparation.h"
@@ -16,6 +18,7 @@ struct MeasuredRows {
   std::span<const double> actual;
   std::span<const double> predicted;
   const ClassRows* classes = nullptr;
+  double quantile = 0.5;  // of which pinball_metric() is the loss
 };
 
 enum class MetricNeeds {
@@ -40,6 +43,15 @@ struct Metric {
 // In the order in which people want them.
 std::span<const Metric> metrics();
 
+// What models with `loss: quantile` are measured by first. It is in no list that documents choose from, since
+// it is of the model's own quantile.
+const Metric& pinball_metric();
+double pinball_loss_of(double actual, double predicted, double quantile);  // of one number
+// The share of the rows below their predictions, to be compared with the quantile in its name:
+// share_below_for_0.9.
+std::pair<std::string, double> share_below(const MeasuredRows& rows);
+constexpr std::string_view share_below_prefix = "share_below_for_";
+
 // Of pixels that stand out in cubes, which nodes compute: the higher the better, all of them.
 struct PixelMetric {
   std::string_view name;
@@ -47,7 +59,7 @@ struct PixelMetric {
 };
 std::span<const PixelMetric> pixel_metrics();
 
-const Metric* find_metric(std::string_view name);    // null when there is none
+const Metric* find_metric(std::string_view name);    // that of quantiles among them; null when there is none
 std::string_view title_of(std::string_view metric);  // the name itself where there is no such metric
 std::vector<std::string> names_of_metrics(Task task);
 std::vector<std::string> names_of_metrics(MetricNeeds needs);
@@ -55,6 +67,7 @@ std::vector<std::string> names_of_metrics(MetricNeeds needs);
 const Metric& loss_metric(Task task);
 
 // Refuses what has no rows.
-MeasuredRows measured_numbers(std::span<const double> actual, std::span<const double> predicted);
+MeasuredRows measured_numbers(std::span<const double> actual, std::span<const double> predicted,
+                              double quantile = 0.5);
 
 }  // namespace stoker

@@ -9,8 +9,12 @@
 #include <optional>
 #include <unordered_map>
 
+#include <fmt/format.h>
+
+#include "base/quantile.h"
 #include "data/column_values.h"
 #include "data/last_value.h"
+#include "data/target_column.h"
 #include "data/time_order.h"
 #include "data/windows.h"
 
@@ -69,6 +73,27 @@ std::vector<double> with_means(std::vector<double> values, const std::vector<dou
   for (std::size_t i = 0; i < values.size(); ++i)
     if (std::isnan(values[i])) values[i] = means[i % means.size()];
   return values;
+}
+
+std::vector<double> pinball_losses_of_rows(const std::vector<double>& actual,
+                                           const std::vector<double>& predicted, std::size_t steps,
+                                           double quantile) {
+  std::vector<double> losses(actual.size() / steps);
+  for (std::size_t i = 0; i < actual.size(); ++i)
+    losses[i / steps] += pinball_loss_of(actual[i], predicted[i], quantile) / static_cast<double>(steps);
+  return losses;
+}
+
+// One for each step.
+std::vector<double> quantiles_of_steps(const std::vector<double>& targets, std::size_t steps, double share) {
+  std::vector<double> quantiles;
+  for (std::size_t step = 0; step < steps; ++step) {
+    std::vector<double> own;
+    for (std::size_t i = step; i < targets.size(); i += steps)
+      if (!std::isnan(targets[i])) own.push_back(targets[i]);
+    quantiles.push_back(own.empty() ? missing_number : quantile_of(own, share));
+  }
+  return quantiles;
 }
 
 std::vector<double> squared_errors_of_rows(const std::vector<double>& actual,
@@ -199,6 +224,29 @@ std::vector<NaivePrediction> naive_numbers(const Preparation& preparation, const
   return all;
 }
 
+std::vector<NaivePrediction> naive_numbers(const Model& model, const Table& table,
+                                           const std::vector<double>& actual) {
+  std::vector<NaivePrediction> all = naive_numbers(model.preparation, table, actual);
+  if (!model.quantile) return all;
+  const auto steps = static_cast<std::size_t>(model.preparation.steps());
+  // Models of earlier versions have no quantiles of their training rows.
+  const bool is_known = model.training_quantiles.size() == steps;
+  const std::vector<double> quantiles =
+      is_known ? model.training_quantiles : quantiles_of_steps(actual, steps, *model.quantile);
+  NaivePrediction& constant = all.front();
+  constant.predicts =
+      fmt::format("the {:g} quantile of {}", *model.quantile, is_known ? "training" : "these rows");
+  for (std::size_t i = 0; i < constant.values.size(); ++i) constant.values[i] = quantiles[i % steps];
+  return all;
+}
+
+void learn_training_quantiles(const Table& training, Model& model) {
+  if (!model.quantile) return;
+  model.training_quantiles =
+      quantiles_of_steps(target_numbers_or_nan(training, model.preparation.target_column()),
+                         static_cast<std::size_t>(model.preparation.steps()), *model.quantile);
+}
+
 std::vector<NaivePrediction> naive_classes(const Preparation& preparation,
                                            std::span<const std::int64_t> actual, std::size_t classes) {
   const NaiveAnswers* learned = preparation.naive_answers();
@@ -234,11 +282,15 @@ RowDependence dependence_of(const Table& table) {
 std::optional<SkillVerdict> verdict_on_numbers(const std::vector<double>& actual,
                                                const std::vector<double>& predicted, std::size_t steps,
                                                const std::vector<NaivePrediction>& naive,
-                                               const RowDependence& dependence) {
+                                               const RowDependence& dependence,
+                                               std::optional<double> quantile) {
+  const auto losses_of = [&](const std::vector<double>& values) {
+    return quantile ? pinball_losses_of_rows(actual, values, steps, *quantile)
+                    : squared_errors_of_rows(actual, values, steps);
+  };
   std::vector<LossesWithout> baselines;
-  for (const NaivePrediction& each : naive)
-    baselines.push_back({each.predicts, squared_errors_of_rows(actual, each.values, steps)});
-  return verdict_on("mse", squared_errors_of_rows(actual, predicted, steps), baselines, dependence);
+  for (const NaivePrediction& each : naive) baselines.push_back({each.predicts, losses_of(each.values)});
+  return verdict_on(quantile ? "pinball_loss" : "mse", losses_of(predicted), baselines, dependence);
 }
 
 std::optional<SkillVerdict> verdict_on_classes(const ClassRows& rows,

@@ -8,6 +8,7 @@
 
 #include "data/preparation.h"
 #include "data/table.h"
+#include "model/model.h"
 #include "predict/class_rows.h"
 #include "predict/evaluation.h"
 #include "predict/metrics.h"
@@ -26,6 +27,11 @@ struct NaivePrediction {
 // The mean, and for windows of a series whose answer is a value the last one and that of the last season.
 std::vector<NaivePrediction> naive_numbers(const Preparation& preparation, const Table& table,
                                            const std::vector<double>& actual);
+// Those of a model: with `loss: quantile`, the quantile of the training rows in place of the mean.
+std::vector<NaivePrediction> naive_numbers(const Model& model, const Table& table,
+                                           const std::vector<double>& actual);
+// Of a model for a quantile: that of the target in these rows, which it was trained on.
+void learn_training_quantiles(const Table& training, Model& model);
 // The most frequent class, with the share of each class as its probability. `actual` are numbers of classes,
 // those that training did not have after the others.
 std::vector<NaivePrediction> naive_classes(const Preparation& preparation,
@@ -37,11 +43,12 @@ Baseline baseline_of_classes(const NaivePrediction& naive, std::span<const std::
 
 RowDependence dependence_of(const Table& table);
 
-// By squared errors.
+// By squared errors, or by the pinball loss of a quantile.
 std::optional<SkillVerdict> verdict_on_numbers(const std::vector<double>& actual,
                                                const std::vector<double>& predicted, std::size_t steps,
                                                const std::vector<NaivePrediction>& naive,
-                                               const RowDependence& dependence);
+                                               const RowDependence& dependence,
+                                               std::optional<double> quantile = std::nullopt);
 // By log loss, by balanced accuracy or, of two classes, by how they rank the rows: probabilities that are too
 // extreme can tell classes apart, and so can those that never make a rare class the most probable.
 std::optional<SkillVerdict> verdict_on_classes(const ClassRows& rows,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "predict/compare_with_baseline.h"
 #include "predict/decide.h"
 #include "predict/metrics.h"
 
@@ -33,6 +34,7 @@ bool has_every_class(const ClassRows& rows) {
 
 OutOfFold out_of_fold(const Model& ensemble) {
   OutOfFold all;
+  all.quantile = ensemble.quantile;
   all.predictions.task = ensemble.preparation.task();
   all.predictions.class_names = ensemble.preparation.classes();
   const bool has_classes = all.predictions.task != Task::regression;
@@ -74,7 +76,13 @@ Evaluation evaluate_predictions(const OutOfFold& all, const std::string& target)
         evaluation.metrics.emplace_back(metric.name, metric.compute(rows));
   };
   if (evaluation.task == Task::regression) {
-    measure(measured_numbers(all.actual, all.predictions.values), false);
+    const MeasuredRows rows =
+        measured_numbers(all.actual, all.predictions.values, all.quantile.value_or(0.5));
+    if (all.quantile) {
+      evaluation.metrics.emplace_back(pinball_metric().name, pinball_metric().compute(rows));
+      evaluation.metrics.push_back(share_below(rows));
+    }
+    measure(rows, false);
     return evaluation;
   }
   const std::vector<std::int64_t> actual(all.actual.begin(), all.actual.end());
@@ -84,12 +92,11 @@ Evaluation evaluate_predictions(const OutOfFold& all, const std::string& target)
   return evaluation;
 }
 
-PredictedWithout predict_without(const OutOfFold& all, const Preparation& preparation, const Table& table) {
+PredictedWithout predict_without(const OutOfFold& all, const Model& model, const Table& table) {
   const RowDependence dependence = dependence_of(table);
-  if (all.predictions.task == Task::regression)
-    return {naive_numbers(preparation, table, all.actual), dependence};
+  if (all.predictions.task == Task::regression) return {naive_numbers(model, table, all.actual), dependence};
   const std::vector<std::int64_t> actual(all.actual.begin(), all.actual.end());
-  return {naive_classes(preparation, actual, all.predictions.class_names.size()), dependence};
+  return {naive_classes(model.preparation, actual, all.predictions.class_names.size()), dependence};
 }
 
 void append(PredictedWithout& all, const PredictedWithout& more) {
@@ -120,7 +127,9 @@ Evaluation judge_predictions(const OutOfFold& all, const PredictedWithout& witho
     }
     evaluation.verdict = verdict_on_numbers(all.actual, all.predictions.values,
                                             static_cast<std::size_t>(all.predictions.steps), without.naive,
-                                            without.dependence);
+                                            without.dependence, all.quantile);
+    evaluation.untested =
+        untested_skill(evaluation, reason_without_test(evaluation.rows, without.dependence));
     return evaluation;
   }
   const std::vector<std::int64_t> actual(all.actual.begin(), all.actual.end());
@@ -129,6 +138,8 @@ Evaluation judge_predictions(const OutOfFold& all, const PredictedWithout& witho
     evaluation.baselines.push_back(baseline_of_classes(each, actual, classes, metrics()));
   const ClassRows rows = class_rows(actual, classes, [&](const auto& take) { take(all.predictions); });
   evaluation.verdict = verdict_on_classes(rows, without.naive, without.dependence);
+  evaluation.untested = untested_skill(evaluation, reason_without_test(rows, without.dependence));
+  if (auto caution = caution_of_probabilities(evaluation)) evaluation.cautions.push_back(std::move(*caution));
   return evaluation;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "model/model.h"
@@ -15,6 +16,7 @@ struct OutOfFold {
   std::vector<std::int64_t> rows;  // ascending, of the table that the ensemble was trained on
   std::vector<double> actual;      // in real units, or numbers of classes
   Predictions predictions;
+  std::optional<double> quantile = std::nullopt;  // of a model for one
 };
 OutOfFold out_of_fold(const Model& ensemble);
 
@@ -26,7 +28,7 @@ struct PredictedWithout {
   std::vector<NaivePrediction> naive;
   RowDependence dependence;
 };
-PredictedWithout predict_without(const OutOfFold& all, const Preparation& preparation, const Table& table);
+PredictedWithout predict_without(const OutOfFold& all, const Model& model, const Table& table);
 // Appends those of later rows. A forecast that only one of them has is left out.
 void append(PredictedWithout& all, const PredictedWithout& more);
 // Metrics of these predictions too, and the verdict on those that have a model.

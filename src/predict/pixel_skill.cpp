@@ -8,6 +8,11 @@
 #include <string>
 #include <string_view>
 
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "predict/compare_with_baseline.h"
+
 namespace stoker {
 namespace {
 
@@ -92,7 +97,13 @@ void add_pixel_baseline(const std::vector<MeasuredCube>& cubes, Evaluation& eval
     for (const double mean : means_of_parts(each, parts)) losses.push_back(1 - mean);
   evaluation.verdict =
       verdict_on("roc_auc", losses, {{all_marked, std::vector<double>(losses.size(), 0.5)}}, {});
-  if (!evaluation.verdict) return;
+  if (!evaluation.verdict) {
+    evaluation.untested =
+        untested_skill(evaluation, fmt::format("too few marked pixels to tell by a test ({} in {})",
+                                               human_count(static_cast<std::uint64_t>(marked)),
+                                               counted(static_cast<std::uint64_t>(ranks.size()), "cube")));
+    return;
+  }
   evaluation.verdict->of_model = 1 - evaluation.verdict->of_model;
   evaluation.verdict->of_baseline = 0.5;
 }

@@ -15,7 +15,6 @@
 namespace stoker {
 namespace {
 
-constexpr std::size_t fewest_samples = 3;
 constexpr std::size_t most_blocks = 20;
 
 double mean_of_values(std::span<const double> values) {
@@ -71,6 +70,12 @@ std::vector<double> samples_of(std::span<const double> gains, const RowDependenc
 }
 
 }  // namespace
+
+std::int64_t independent_samples(std::int64_t rows, const RowDependence& dependence) {
+  if (dependence.times.empty()) return rows;
+  const std::vector<double> gains(dependence.times.size());
+  return std::ssize(means_of_blocks(gains_by_time(gains, dependence.times), dependence.overlap));
+}
 
 std::optional<GainTest> test_gains(std::span<const double> gains, const RowDependence& dependence) {
   const std::vector<double> samples = samples_of(gains, dependence);

@@ -36,6 +36,10 @@ struct RowDependence {
   std::int64_t overlap = 1;  // neighboring rows whose answers reach over each other
 };
 
+// How many independent samples a test of so many rows is made from: the rows, or their blocks of time.
+std::int64_t independent_samples(std::int64_t rows, const RowDependence& dependence);
+constexpr std::size_t fewest_samples = 3;  // of a test
+
 struct GainTest {
   double mean = 0;
   double p_value = 1;

@@ -46,4 +46,9 @@ double student_above(double value, double degrees) {
   return value > 0 ? tail : 1 - tail;
 }
 
+double binomial_at_most(double successes, double trials, double chance) {
+  if (successes >= trials) return 1;
+  return incomplete_beta(1 - chance, trials - successes, successes + 1);
+}
+
 }  // namespace stoker

@@ -88,7 +88,8 @@ void compare_evaluations(const std::string& card, const Evaluation& first, const
   for (const auto& [name, value] : other.metrics) {
     const Metric* metric = find_metric(name);
     const auto difference = difference_of_metric(first, other, name);
-    if (metric == nullptr || !difference) continue;
+    // The quantile of a pinball loss is that of a model, which an evaluation does not have.
+    if (metric == nullptr || metric == &pinball_metric() || !difference) continue;
     const auto error = same_rows ? error_between(first, other, *metric) : std::nullopt;
     if (!same_rows || (error && std::isfinite(*error))) into[card + "." + name] = {*difference, error};
   }

@@ -26,16 +26,6 @@ constexpr std::size_t most_cube_records = 100;
 constexpr std::size_t most_views_of_page = 3;  // of up to 2.7 MB each
 constexpr std::size_t most_evaluations = 1'000;
 
-Evaluation read_evaluation(const fs::path& file) {
-  const config::Bounds bounds{.bytes = largest_evaluation, .values = 20'000'000, .depth = 16};
-  const config::Value value = config::parse_json(read_file(file, largest_evaluation), file.string(), bounds);
-  try {
-    return Evaluation::from_json(config::to_json(value));
-  } catch (const Error& error) {
-    refuse("{}: {}", file.string(), error.what());
-  }
-}
-
 void read_evaluations(const fs::path& folder, RunContents& contents) {
   std::vector<CardEvaluation>& evaluations = contents.evaluations;
   std::error_code error;
@@ -122,6 +112,16 @@ void mark_best_epochs(std::vector<LossCurve>& curves, const RunRecord& record) {
 }
 
 }  // namespace
+
+Evaluation read_evaluation(const fs::path& file) {
+  const config::Bounds bounds{.bytes = largest_evaluation, .values = 20'000'000, .depth = 16};
+  const config::Value value = config::parse_json(read_file(file, largest_evaluation), file.string(), bounds);
+  try {
+    return Evaluation::from_json(config::to_json(value));
+  } catch (const Error& error) {
+    refuse("{}: {}", file.string(), error.what());
+  }
+}
 
 bool is_drawable(double value) {
   return std::abs(value) < 1e100;

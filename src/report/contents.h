@@ -36,6 +36,9 @@ struct RunContents {
   std::vector<std::string> left_out;        // what is too large to be shown, in words
 };
 
+// One file of evaluations/.
+Evaluation read_evaluation(const std::filesystem::path& file);
+
 // Without reading the cubes that are known.
 RunContents read_contents(const RunPaths& paths, const std::vector<CardCubes>& known = {});
 // For who has them since before the run ended: takes what run.json says by now.

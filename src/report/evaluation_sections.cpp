@@ -98,9 +98,17 @@ std::string metrics_hint(const Evaluation* evaluation, const RunRecord::Training
 }
 
 std::string verdict_text(const Evaluation* evaluation) {
-  if (evaluation == nullptr || !evaluation->verdict) return "";
-  return fmt::format("<p><strong>The model is {}.</strong></p>\n",
-                     html_escaped(text_of(*evaluation->verdict)));
+  if (evaluation == nullptr) return "";
+  std::string text;
+  if (evaluation->verdict)
+    text += fmt::format("<p><strong>The model is {}.</strong></p>\n",
+                        html_escaped(text_of(*evaluation->verdict)));
+  if (evaluation->untested)
+    text += fmt::format("<p><strong>No verdict: {}.</strong></p>\n",
+                        html_escaped(text_of(*evaluation->untested)));
+  for (const Caution& caution : evaluation->cautions)
+    text += fmt::format("<p><strong>Caution: {}.</strong></p>\n", html_escaped(caution.text));
+  return text;
 }
 
 // A switch for the axis only where it can work: logarithms of losses that are not positive do not exist.

@@ -57,10 +57,17 @@ std::string fold_row(const std::string& name, std::int64_t trained_on, std::int6
   return "<tr>" + cells + "</tr>\n";
 }
 
-std::string verdict_line(const std::optional<SkillVerdict>& verdict) {
-  return verdict ? fmt::format("<p class=\"hint\">Over all folds, the model is {}.</p>\n",
-                               html_escaped(text_of(*verdict)))
-                 : "";
+std::string verdict_lines(const WalkForwardResult& result) {
+  std::string lines;
+  if (result.verdict)
+    lines += fmt::format("<p class=\"hint\">Over all folds, the model is {}.</p>\n",
+                         html_escaped(text_of(*result.verdict)));
+  if (result.untested)
+    lines += fmt::format("<p class=\"hint\">Over all folds, no verdict: {}.</p>\n",
+                         html_escaped(text_of(*result.untested)));
+  for (const Caution& caution : result.cautions)
+    lines += fmt::format("<p class=\"hint\">Over all folds, {}.</p>\n", html_escaped(caution.text));
+  return lines;
 }
 
 std::string walk_forward_table(const WalkForwardResult& result) {
@@ -82,7 +89,7 @@ std::string walk_forward_table(const WalkForwardResult& result) {
       "<h3>Walk forward</h3>\n<p class=\"hint\">Each line is a model that was trained on the rows before it "
       "alone and measured on what came next.</p>\n<div class=\"scroll\"><table>\n<thead><tr>{}</tr></thead>\n"
       "<tbody>\n{}</tbody></table></div>\n{}",
-      head, rows, verdict_line(result.verdict));
+      head, rows, verdict_lines(result));
 }
 
 std::string stages_table(const std::vector<StageResult>& stages) {

@@ -42,6 +42,8 @@ nlohmann::json to_json(const WalkForwardResult& result) {
       {"rows", result.rows}, {"metrics", list_of(result.metrics)}, {"folds", std::move(folds)}};
   if (!baselines.empty()) json["baselines"] = std::move(baselines);
   if (result.verdict) json["verdict"] = stoker::to_json(*result.verdict);
+  if (result.untested) json["untested"] = stoker::to_json(*result.untested);
+  if (!result.cautions.empty()) json["cautions"] = stoker::to_json(result.cautions);
   return json;
 }
 
@@ -50,6 +52,8 @@ WalkForwardResult walk_forward_from(const RecordPart& part) {
   result.rows = part.whole("rows", 0, 0);
   result.metrics = metrics_in(part);
   if (part.has("verdict")) result.verdict = skill_verdict_from(part.at("verdict"));
+  if (part.has("untested")) result.untested = untested_skill_from(part.at("untested"));
+  if (part.has("cautions")) result.cautions = cautions_from(part.at("cautions"));
   part.each("baselines", [&](const nlohmann::json& entry, const RecordPart::Place& place) {
     const RecordPart baseline(entry, place);
     result.baselines.emplace_back(baseline.text("predicts"), metrics_in(baseline));

@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "device/host_memory.h"
+#include "predict/naive_predictions.h"
 #include "predict/out_of_fold.h"
 #include "train/calibrate_deviations.h"
 #include "train/choose_batch.h"
@@ -386,6 +387,7 @@ class EnsembleTraining {
       result.model.members.push_back(std::move(each.model));
     }
     result.model.quantile = quantile_of(request_.spec.training);
+    learn_training_quantiles(request_.training, result.model);
     if (family_of(result.model.network).scale_variances != nullptr)
       notes_(Severity::info,
              "the deviations of each member were brought to size on the rows that it held back; those of the "

@@ -13,6 +13,7 @@
 #include "data/target_column.h"
 #include "data/time_order.h"
 #include "device/cpu_formats.h"
+#include "predict/naive_predictions.h"
 #include "predict/predictions.h"
 #include "train/calibrate_deviations.h"
 #include "train/choose_batch.h"
@@ -300,6 +301,7 @@ FitResult fit_network(const FitRequest& request, TrainingListener& listener, con
                       trained.outcome.progress.epochs.size(), training.epochs));
   FitResult result = result_of(std::move(trained), std::move(data.preparation));
   result.model.quantile = quantile_of(training);
+  learn_training_quantiles(request.training, result.model);
   decide(decision, predicted_rows(to_decide_by, result.model.parameters), notes, result);
   if (auto chosen = calibrate_deviations(
           held_back.empty() ? request.training : take_rows(request.training, held_back), result.model)) {

@@ -80,6 +80,7 @@ OutOfFold predictions_of(const Model& model, const Table& block) {
   const Preparation& preparation = model.preparation;
   const auto rows = static_cast<std::size_t>(block.rows());
   OutOfFold all;
+  all.quantile = model.quantile;
   if (preparation.task() == Task::regression) {
     all.actual = preparation.real_targets(block);
   } else {
@@ -219,7 +220,7 @@ class WalkForward {
             ? evaluate(result.model, block)
             : evaluate_predictions(measured.predicted, result.model.preparation.target_column());
     if (!measured.predicted.rows.empty())
-      measured.without = predict_without(measured.predicted, result.model.preparation, block);
+      measured.without = predict_without(measured.predicted, result.model, block);
     measured.told = {.number = static_cast<std::int64_t>(fold) + 1,
                      .trained_on = static_cast<std::int64_t>(rows.first.size()),
                      .purged = rows.purged,
@@ -252,16 +253,21 @@ class WalkForward {
     return result;
   }
 
-  // A quantile is not meant to be near the middle of the values.
   void add_metrics(const OutOfFold& all, const PredictedWithout& without, WalkForwardResult& result) const {
     const Evaluation judged = judge_predictions(all, without, kept_->model.preparation.target_column());
     result.metrics = judged.metrics;
     for (const Baseline& each : judged.baselines) result.baselines.emplace_back(each.predicts, each.metrics);
-    if (kept_->model.quantile) return;
     result.verdict = judged.verdict;
+    result.untested = judged.untested;
+    result.cautions = judged.cautions;
     if (result.verdict && !result.verdict->is_better)
       notes_(Severity::warning, fmt::format("walk_forward: over all folds, the model for '{}' is {}",
                                             judged.target, text_of(*result.verdict)));
+    if (result.untested && result.untested->is_worse)
+      notes_(Severity::warning, fmt::format("walk_forward: over all folds, the model for '{}': {}",
+                                            judged.target, text_of(*result.untested)));
+    for (const Caution& caution : result.cautions)
+      notes_(Severity::warning, fmt::format("walk_forward: over all folds, {}", caution.text));
   }
 
   void tell_what_is_left_out(const WalkForwardResult& result) const {

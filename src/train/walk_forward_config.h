@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "config/field.h"
+#include "predict/caution.h"
 #include "predict/skill.h"
+#include "predict/untested_skill.h"
 
 namespace stoker {
 
@@ -73,7 +75,9 @@ struct WalkForwardResult {
   Metrics metrics = {};
   // Forecasts that need no model, on the same rows: "the last value" and its metrics.
   std::vector<std::pair<std::string, Metrics>> baselines = {};
-  std::optional<SkillVerdict> verdict = {};  // on all folds together
+  std::optional<SkillVerdict> verdict = {};    // on all folds together
+  std::optional<UntestedSkill> untested = {};  // in place of a verdict
+  std::vector<Caution> cautions = {};          // what not to rely on
 };
 
 }  // namespace stoker

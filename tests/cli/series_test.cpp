@@ -447,5 +447,69 @@ TEST(TrainOnASeries, SaysWhatIsWrongWithItsSettingsBeforeItTrains) {
   expect_refused("towns.csv", {"--model", "ridge", "--threshold", "0.1"}, "is for answer: direction");
 }
 
+// Small moves, and after the 240th day moves ten times as large.
+std::string calm_and_storm() {
+  std::string days = "day,level\n";
+  for (int day = 0; day < 300; ++day)
+    days += std::to_string(day) + "," + std::to_string((day * 37 % 11 - 5) * (day < 240 ? 1 : 20)) + "\n";
+  return days;
+}
+
+TEST(Intervals, ThatHeldFarLessThanTheyPromiseAreWarnedOfInTrainingAndPrediction) {
+  const Workplace place;
+  place.write("days.csv", calm_and_storm());
+  const Finished trained =
+      place.stoker({"train", "days.csv", "--target", "level", "--windows", "3", "--time-column", "day",
+                    "--model", "ridge", "--ensemble-folds", "4", "--device", "cpu", "--json"});
+  ASSERT_EQ(trained.code, 0) << trained.errors;
+  const std::string finding = "intervals of 90 % hold ";
+  EXPECT_THAT(trained.errors, HasSubstr(finding));
+  const auto json = nlohmann::json::parse(trained.output);
+  const auto& cautions = json.at("evaluations").at("evaluate").at("cautions");
+  EXPECT_EQ(cautions.at(0).at("about"), "intervals");
+  EXPECT_THAT(cautions.at(0).at("text").get<std::string>(), HasSubstr("--new-from"));
+  EXPECT_THAT(json.at("warnings").dump(), HasSubstr(finding));
+  EXPECT_THAT(place.read(json.at("report").get<std::string>()), HasSubstr(finding));
+  EXPECT_THAT(place.stoker({"runs", "show", "latest"}).output, HasSubstr(finding));
+  EXPECT_THAT(place.stoker({"predict", "latest", "days.csv", "--interval", "90"}).errors, HasSubstr(finding));
+  EXPECT_THAT(place.stoker({"predict", "latest", "days.csv"}).errors, testing::Not(HasSubstr(finding)));
+}
+
+TEST(ARandomSplit, OfRowsInTheOrderOfADateIsWarnedOf) {
+  const Workplace place;
+  std::string rows = "date,x,y\n";
+  for (int day = 0; day < 112; ++day) {
+    const int of_month = day % 28 + 1;
+    rows += "2024-0" + std::to_string(day / 28 + 1) + (of_month < 10 ? "-0" : "-") +
+            std::to_string(of_month) + "," + std::to_string(day * 37 % 11) + "," +
+            std::to_string(day * 37 % 11 * 2) + "\n";
+  }
+  place.write("days.csv", rows);
+  const auto trained = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"train", "days.csv", "--target", "y", "--model", "ridge"};
+    words.insert(words.end(), more.begin(), more.end());
+    return place.stoker(words);
+  };
+  EXPECT_THAT(trained({}).errors, AllOf(HasSubstr("the rows are in the order of 'date'"),
+                                        HasSubstr("--time-column date --test-from")));
+  EXPECT_THAT(trained({"--time-column", "date", "--test-from", "2024-04-01"}).errors,
+              testing::Not(HasSubstr("in the order of")));
+}
+
+TEST(AQuantile, IsWhatItsModelsAreMeasuredByFirst) {
+  const Workplace place;
+  const Finished trained = place.stoker({"train", "sample:friedman", "--target", "y", "--loss", "quantile",
+                                         "--quantile", "0.9", "--epochs", "5", "--device", "cpu", "--json"});
+  ASSERT_EQ(trained.code, 0) << trained.errors;
+  const auto json = nlohmann::json::parse(trained.output);
+  const auto& evaluation = json.at("evaluations").at("evaluate");
+  EXPECT_EQ(evaluation.at("importance").at("metric"), "pinball_loss");
+  EXPECT_EQ(evaluation.at("verdict").at("metric"), "pinball_loss");
+  EXPECT_EQ(evaluation.at("baseline").at("predicts"), "the 0.9 quantile of training");
+  EXPECT_THAT(place.stoker({"runs"}).output, HasSubstr("pinball_loss"));
+  EXPECT_THAT(place.stoker({"runs", "show", "latest"}).output,
+              HasSubstr("how much pinball_loss rises when a column is shuffled"));
+}
+
 }  // namespace
 }  // namespace stoker::test

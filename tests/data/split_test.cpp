@@ -1,11 +1,14 @@
 #include "data/split.h"
 
+#include <functional>
 #include <map>
 #include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "data/date_columns.h"
+#include "data/date_order.h"
 #include "data/fixtures.h"
 
 namespace stoker {
@@ -22,6 +25,32 @@ Table numbered(int rows) {
         std::to_string(i) + "," + (i % 10 == 0 ? "rare" : "usual") + ",owner" + std::to_string(i % 7) + "\n";
   }
   return table_of(csv);
+}
+
+std::string day(int number) {
+  return "2024-" + std::string(number / 28 % 12 < 9 ? "0" : "") + std::to_string(number / 28 % 12 + 1) + "-" +
+         std::string(number % 28 < 9 ? "0" : "") + std::to_string(number % 28 + 1);
+}
+
+// A table of rows with one date each.
+std::string column_in_order(int rows, const std::function<int(int row)>& number_of_day) {
+  std::string csv = "x,date\n";
+  for (int row = 0; row < rows; ++row) csv += std::to_string(row) + "," + day(number_of_day(row)) + "\n";
+  return column_of_dates_in_order(with_dates(table_of(csv), {}, no_notes()));
+}
+
+TEST(DatesInOrder, AreFoundThoughAFewRowsAreNot) {
+  EXPECT_EQ(column_in_order(300, [](int row) { return row; }), "date");
+  EXPECT_EQ(column_in_order(300, [](int row) { return 299 - row; }), "date");
+  EXPECT_EQ(column_in_order(300, [](int row) { return row % 50 == 7 ? 0 : row; }), "date");
+  EXPECT_EQ(column_in_order(300, [](int row) { return row / 3; }), "date") << "three rows of each date";
+  EXPECT_EQ(column_in_order(300, [](int row) { return row % 100; }), "date") << "three series";
+}
+
+TEST(DatesInOrder, AreNotFoundInShuffledDatesOrInFewThatManyRowsShare) {
+  EXPECT_EQ(column_in_order(300, [](int row) { return row * 617 % 331; }), "");
+  EXPECT_EQ(column_in_order(300, [](int row) { return row / 25; }), "");
+  EXPECT_EQ(column_in_order(10, [](int row) { return row; }), "");
 }
 
 TEST(Split, GivesEveryRowToExactlyOnePart) {

@@ -32,6 +32,17 @@ Predictions predictions_of(const json& example) {
   return predictions;
 }
 
+// scikit-learn 1.9: mean_pinball_loss([1, 2, 3], [0, 2.5, 5], alpha=0.9)
+TEST(PinballLoss, IsThatOfScikitLearn) {
+  const std::vector<double> actual{1, 2, 3};
+  const std::vector<double> predicted{0, 2.5, 5};
+  const MeasuredRows rows = measured_numbers(actual, predicted, 0.9);
+  ASSERT_NE(find_metric("pinball_loss"), nullptr);
+  EXPECT_NEAR(find_metric("pinball_loss")->compute(rows), 0.38333333333333336, 1e-12);
+  EXPECT_EQ(share_below(rows).first, "share_below_for_0.9");
+  EXPECT_NEAR(share_below(rows).second, 2.0 / 3, 1e-12);
+}
+
 void expect_near(double found, const json& expected) {
   const double value = expected.get<double>();
   EXPECT_NEAR(found, value, 1e-12 * std::max(1.0, std::abs(value)));

@@ -1,6 +1,7 @@
 // What people ask of a model beyond its metrics.
 #include <cmath>
 #include <map>
+#include <numbers>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -356,6 +357,77 @@ TEST(Judge, AddsHowSureAndHowMuchBetterThanNothing) {
   EXPECT_EQ(evaluate(model, table_of(table_of_houses(100))).baseline(), nullptr);
 }
 
+// Their targets are the mean of the rows that the model was trained on.
+TEST(Judge, SaysWhyThereIsNoVerdictOnTwoRowsAndWarnsIfTheModelIsWorse) {
+  const Model model = model_of_houses(Scaling::none);
+  const double mean = model.preparation.naive_answers()->means.front();
+  std::vector<std::string> warnings;
+  const Evaluation judged =
+      judge(model, table_of(fmt::format("a,b,kind,y\n1,1,brick,{0}\n9,2,wood,{0}\n", mean)),
+            [&](Severity severity, const std::string& message) {
+              if (severity == Severity::warning) warnings.push_back(message);
+            });
+  EXPECT_FALSE(judged.verdict);
+  ASSERT_TRUE(judged.untested);
+  EXPECT_TRUE(judged.untested->is_worse);
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("too few test rows to tell by a test (2 rows, and it needs 3); "
+                                              "it was worse than always predicting the mean (rmse ")));
+  const nlohmann::json written = judged.to_json();
+  EXPECT_FALSE(written.contains("verdict"));
+  const Evaluation back = Evaluation::from_json(nlohmann::json::parse(written.dump()));
+  ASSERT_TRUE(back.untested);
+  EXPECT_EQ(text_of(*back.untested), text_of(*judged.untested));
+  EXPECT_TRUE(back.untested->is_worse);
+}
+
+TEST(Judge, MeasuresAModelForAQuantileByItsPinballLoss) {
+  Model model = model_of_houses(Scaling::none);
+  model.quantile = 0.9;
+  model.training_quantiles = {20};
+  const Evaluation judged = judge(model, table_of(table_of_houses(100)), no_notes());
+  EXPECT_EQ(judged.metrics[0].first, "pinball_loss");
+  EXPECT_EQ(judged.metrics[1].first, "share_below_for_0.9");
+  ASSERT_EQ(judged.baselines.size(), 1U);
+  EXPECT_EQ(judged.baselines[0].predicts, "the 0.9 quantile of training");
+  EXPECT_EQ(judged.baselines[0].metrics[0].first, "pinball_loss");
+  ASSERT_TRUE(judged.verdict);
+  EXPECT_EQ(judged.verdict->metric, "pinball_loss");
+  EXPECT_TRUE(judged.verdict->is_better);
+  // All targets are below 20: each loses a tenth of its distance.
+  double loss = 0;
+  const std::vector<double> targets = read_numbers(*table_of(table_of_houses(100)).column("y"));
+  for (const double each : targets) loss += 0.1 * (20 - each) / 100;
+  EXPECT_NEAR(judged.verdict->of_baseline, loss, 1e-9);
+  const Evaluation back = Evaluation::from_json(nlohmann::json::parse(judged.to_json().dump()));
+  EXPECT_EQ(back.metrics, judged.metrics);
+}
+
+TEST(Importance, ByPinballLossIsOfTheQuantileOfTheModel) {
+  Model model = model_of_houses(Scaling::none);
+  std::string csv = "a,b,kind,y\n";
+  for (int row = 0; row < 100; ++row) {
+    const double a = normal(random_key(2, Purpose::sample, 0), static_cast<std::uint32_t>(row));
+    csv += fmt::format("{},0,wood,{}\n", a, 3 * a);
+  }
+  const auto rise = [&](double quantile) {
+    model.quantile = quantile;
+    return column_importance(model, table_of(csv), *find_metric("pinball_loss"), {20, 1}, StopSignal{})
+        .loss[0];
+  };
+  // Errors are as often above 0 as below: q and 1 - q of their mean size, half of it for each quantile. The
+  // mean distance of two normal numbers is 2 / √π of their standard deviation, here 3.
+  EXPECT_NEAR(rise(0.9), 0.5 * 3 * 2 / std::sqrt(std::numbers::pi), 0.4);
+  EXPECT_NEAR(rise(0.9), rise(0.5), 0.05);
+}
+
+TEST(Judge, WarnsOfNoUntestedModelThatIsAhead) {
+  const Evaluation judged =
+      judge(model_of_houses(Scaling::none), table_of("a,b,kind,y\n2,1,brick,12\n9,2,wood,27\n"), no_notes());
+  ASSERT_TRUE(judged.untested);
+  EXPECT_FALSE(judged.untested->is_worse);
+  EXPECT_THAT(text_of(*judged.untested), HasSubstr("it was better than always predicting the mean"));
+}
+
 TEST(Calibration, IsHowOftenAProbabilityComesTrue) {
   // Nine of ten rows that are given 0.9, and two of ten that are given 0.1: distances of 0 and 0.1.
   std::vector<std::int64_t> actual;
@@ -444,9 +516,39 @@ TEST(Judge, WarnsWhereAHighAccuracyHidesARareClass) {
 TEST(Judge, CallsNoModelUselessThatRanksRowsBetterThanChance) {
   constexpr double too_low = -6;
   EXPECT_THAT(warnings_of(always_no(-0.01, too_low), rows_with_a_rare_class()),
-              ElementsAre(HasSubstr("none of the 8 rows of 'yes'")));
+              ElementsAre(HasSubstr("none of the 8 rows of 'yes'"),
+                          HasSubstr("the ranking of the rows is better than always predicting the most "
+                                    "frequent class, but the probabilities are worse")));
   EXPECT_THAT(warnings_of(always_no(0.01, too_low), rows_with_a_rare_class()),
               ElementsAre(HasSubstr("none of the 8"), HasSubstr("not better than always")));
+}
+
+// Right in 75 % of the rows, and always sure of itself.
+TEST(Judge, WarnsOfProbabilitiesThatAreWorseThanTheFrequenciesOfTheClasses) {
+  std::string csv = "x,y\n";
+  for (int row = 0; row < 80; ++row)
+    csv += fmt::format("{},{}\n", row % 2 == 0 ? -1 : 1, (row % 2 == 0) == (row % 8 < 6) ? "no" : "yes");
+  PreparationConfig config;
+  config.target_column = "y";
+  Model model;
+  model.preparation = Preparation::fit(table_of(csv), config, Scaling::none, no_notes());
+  model.network = network_for(family_named("logistic_regression"), config::Value(config::Value::Map{}),
+                              model.preparation);
+  const auto with_slope = [&](double slope) {
+    model.parameters = {{"coefficients", Array::from<double>(std::vector<double>{slope}, {1, 1})},
+                        {"intercept", Array::from<double>(std::vector<double>{0}, {1})}};
+    return model;
+  };
+  EXPECT_THAT(warnings_of(with_slope(8), table_of(csv)),
+              ElementsAre(AllOf(HasSubstr("better than always predicting the most frequent "
+                                          "class, but the probabilities are worse than the frequencies of "
+                                          "the classes (log_loss 2 against 0.69"),
+                                HasSubstr("do not rely on probability_*"))));
+  EXPECT_THAT(warnings_of(with_slope(1), table_of(csv)), ElementsAre());
+  const Evaluation judged = judge(with_slope(8), table_of(csv), no_notes());
+  const Evaluation back = Evaluation::from_json(nlohmann::json::parse(judged.to_json().dump()));
+  ASSERT_EQ(back.cautions.size(), 1U);
+  EXPECT_EQ(back.cautions, judged.cautions);
 }
 
 TEST(Importance, OfAModelThatAlwaysPredictsOneClassIsThatOfItsLoss) {

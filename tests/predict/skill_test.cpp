@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/random.h"
+#include "predict/caution.h"
 #include "predict/student.h"
 
 namespace stoker {
@@ -20,6 +21,35 @@ TEST(Student, IsAsSciPyComputesIt) {
   EXPECT_NEAR(student_above(2.0, 10), 0.03669401738537018, 1e-10);
   EXPECT_NEAR(student_above(-1.5, 3), 0.8847080673775886, 1e-10);
   EXPECT_NEAR(student_above(1.96, 1000), 0.025136, 1e-5);
+}
+
+// scipy.stats.binom.cdf(successes, trials, 0.9), SciPy 1.14
+TEST(Binomial, IsAsSciPyComputesIt) {
+  EXPECT_NEAR(binomial_at_most(13, 20, 0.9), 0.002386089408966118, 1e-12);
+  EXPECT_NEAR(binomial_at_most(0, 3, 0.9), 0.001, 1e-12);
+  EXPECT_EQ(binomial_at_most(20, 20, 0.9), 1);
+}
+
+TEST(Coverage, FarBelowThePromiseIsACautionUnlessChanceExplainsIt) {
+  const auto caution = caution_of_intervals({0, 3, 0.5});
+  ASSERT_TRUE(caution);
+  EXPECT_THAT(caution->text, HasSubstr("intervals of 90 % hold 0 % of the values of the test rows"));
+  EXPECT_THAT(caution->text, HasSubstr("--new-from"));
+  EXPECT_FALSE(caution_of_intervals({0, 1})) << "one block of time in ten is outside";
+  EXPECT_TRUE(caution_of_intervals({0.115, 13}));
+  EXPECT_FALSE(caution_of_intervals({0.7, 10})) << "seven of ten and fewer happen in 7 % of all cases";
+  EXPECT_TRUE(caution_of_intervals({0.7, 100}));
+  EXPECT_FALSE(caution_of_intervals({0.8, 10'000})) << "near enough to the promise";
+  EXPECT_FALSE(caution_of_intervals({std::nan(""), 0}));
+}
+
+TEST(IndependentSamples, OfASeriesAreItsBlocksOfTime) {
+  RowDependence in_time{{}, 3};
+  for (std::int32_t row = 0; row < 21; ++row) in_time.times.push_back(row);
+  EXPECT_EQ(independent_samples(21, {}), 21);
+  EXPECT_EQ(independent_samples(21, in_time), 3);  // as long as twice the overlap
+  in_time.overlap = 6;
+  EXPECT_EQ(independent_samples(21, in_time), 1);
 }
 
 std::vector<double> noise(std::size_t count, double mean, std::uint64_t seed) {

@@ -5,6 +5,7 @@
 #include "expect_error.h"
 #include "listeners.h"
 #include "predict/evaluate.h"
+#include "predict/out_of_fold.h"
 #include "tables.h"
 #include "train/fit.h"
 
@@ -49,6 +50,10 @@ void expect_quantiles(const std::string& device, EngineChoice engine) {
     EXPECT_EQ(result.model.quantile, quantile);
     const Evaluation evaluation = judge(result.model, table, no_notes());
     EXPECT_NEAR(evaluation.metric(fmt::format("share_below_for_{}", quantile)).value(), quantile, 0.03);
+    EXPECT_EQ(evaluation.metrics.front().first, "pinball_loss");
+    ASSERT_TRUE(evaluation.verdict);
+    EXPECT_TRUE(evaluation.verdict->is_better);
+    EXPECT_EQ(evaluation.verdict->baseline, fmt::format("the {} quantile of training", quantile));
     // Of y even over 0 to x, at the true quantile q: q(1 - q)x/2; the mean x is 1.9.
     EXPECT_NEAR(evaluation.metric("pinball_loss").value(), 0.1 * 0.9 / 2 * 1.9, 0.01);
   }
@@ -73,7 +78,10 @@ TEST(FitNetwork, OfAnEnsembleKnowsItsQuantileToo) {
   FitRequest request = request_for(table, spec);
   request.config.ensemble = {2, 1};
   RecordingListener listener;
-  EXPECT_EQ(fit(request, listener, {}).model.quantile, 0.75);
+  const Model model = fit(request, listener, {}).model;
+  EXPECT_EQ(model.quantile, 0.75);
+  EXPECT_EQ(model.training_quantiles.size(), 1U);
+  EXPECT_EQ(evaluate_out_of_fold(model).metrics.front().first, "pinball_loss");
   request.spec.training.loss = LossChoice::mse;
   request.spec.training.quantile = 0.5;
   EXPECT_EQ(fit(request, listener, {}).model.quantile, std::nullopt);

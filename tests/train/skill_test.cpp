@@ -51,10 +51,10 @@ SkillVerdict verdict_of(const Table& table, const ModelSpec& spec, const Way& wa
   return judge(result.model, take_rows(table, rows.second), no_notes()).verdict.value();
 }
 
-Table windows_of(const std::string& csv, Answer answer) {
+Table windows_of(const std::string& csv, Answer answer, std::int64_t horizon = 1) {
   WindowsConfig config;
   config.length = 12;
-  config.horizon = 1;
+  config.horizon = horizon;
   config.answer = answer;
   config.target_column = "y";
   config.layout = WindowLayout::columns;
@@ -167,6 +167,40 @@ TEST(Skill, OfARandomWalkIsHeldAgainstTheLastValueWhenWalkingForward) {
   const double without = walked.baselines.at(1).second.front().second;
   EXPECT_NEAR(with_model, without, 0.02);  // R² of both
   EXPECT_GT(without, 0.9);
+}
+
+// A level that rises while there are rows to train on and falls afterwards.
+Table rise_and_fall(std::int64_t horizon) {
+  const RandomKey key = random_key(1, Purpose::sample, 6);
+  std::string csv = "y\n";
+  double level = 100;
+  for (std::uint32_t i = 0; i < 120; ++i)
+    csv += fmt::format("{}\n", level += (i < 95 ? 1 : -2) + 0.1 * normal(key, i));
+  return windows_of(csv, Answer::ahead, horizon);
+}
+
+TEST(Skill, WithTooFewBlocksOfTimeForATestIsComparedByTheMainMetric) {
+  const Table table = rise_and_fall(6);
+  const SplitRows rows = split_rows(table, {});
+  FitRequest request = test::request_for(take_rows(table, rows.first), test::spec_of("ridge"));
+  request.preparation.target_column = "y";
+  request.preparation.relative_to = RelativeTo::last;
+  test::RecordingListener listener;
+  const FitResult result = fit(request, listener, {});
+  std::vector<std::string> warnings;
+  const Evaluation judged =
+      judge(result.model, take_rows(table, rows.second), [&](Severity severity, const std::string& message) {
+        if (severity == Severity::warning) warnings.push_back(message);
+      });
+  EXPECT_FALSE(judged.verdict);
+  ASSERT_TRUE(judged.untested);
+  EXPECT_EQ(judged.untested->baseline, "the last value");
+  EXPECT_EQ(judged.baseline()->predicts, "the last value");
+  EXPECT_EQ(judged.untested->of_model, judged.metric("rmse"));
+  EXPECT_THAT(warnings, testing::ElementsAre(testing::AllOf(HasSubstr(
+                            "the model for 'y': too little test time to tell by a test (21 rows in 1 block "
+                            "of time, and it needs 3); it was worse than always predicting the last value "
+                            "(rmse "))));
 }
 
 }  // namespace

@@ -197,6 +197,8 @@ export const text = {
     metric: 'Metric',
     value: 'Value',
     verdict: (words: string) => `The model is ${words}.`,
+    untested: (words: string) => `No verdict: ${words}.`,
+    caution: (words: string) => `Caution: ${words}.`,
     baseline: (predicts: string) => predicts.charAt(0).toUpperCase() + predicts.slice(1),
     predicted: 'Predicted against actual',
     actual: 'actual',

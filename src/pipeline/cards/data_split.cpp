@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "data/date_order.h"
 #include "data/split.h"
 #include "data/split_from_time.h"
 #include "data/time_order.h"
@@ -78,6 +79,26 @@ void note_unused_rows(const CardContext& context, std::int64_t all, const SplitR
                   human_count(static_cast<std::uint64_t>(all)), settings.train_ratio, settings.test_ratio));
 }
 
+bool is_random(const Table& table, const SplitConfig& settings) {
+  return !settings.goes_by_ids() && !settings.goes_by_time() && !table.time_order &&
+         !takes_given_rows(table, settings) && settings.test_ratio > 0 && settings.group_column.empty();
+}
+
+// A model can look up what was there an hour before and after, which nobody can who predicts later times.
+void warn_of_dates_in_order(const CardContext& context, const Table& table, const SplitConfig& settings) {
+  if (!is_random(table, settings) || table.cubes != nullptr) return;
+  const std::string column = column_of_dates_in_order(table);
+  if (column.empty()) return;
+  context.listener.note(
+      Severity::warning,
+      fmt::format(
+          "the split is random, but the rows are in the order of '{0}': rows close in time are in both "
+          "parts, so the metrics say nothing of later times. For predictions of later times use "
+          "time_column and test_from (--time-column {0} --test-from TIME), or windows of the series "
+          "(--windows)",
+          column));
+}
+
 PortValues split_table(const CardContext& context) {
   const Table& table = input<Table>(context, "dataset");
   const auto settings = settings_of<SplitConfig>(context.config);
@@ -91,6 +112,7 @@ PortValues split_table(const CardContext& context) {
         fmt::format("{} to test with are those that the source has for it, beside {} to train on",
                     counted(rows.second.size(), "row"), counted(rows.first.size(), "row")));
   note_unused_rows(context, table.rows(), rows);
+  warn_of_dates_in_order(context, table, settings);
   Table train = take_rows(table, std::move(rows.first));
   Table test = take_rows(table, std::move(rows.second));
   for (Table* part : {&train, &test}) {
@@ -105,7 +127,7 @@ PortValues split_table(const CardContext& context) {
 CardType data_split() {
   return {
       .name = "data_split",
-      .version = 3,
+      .version = 4,
       .title = "Split data",
       .help =
           "Shuffles the rows and splits them into a part to train on and a part to test with. Windows of a "

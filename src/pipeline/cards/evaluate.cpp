@@ -1,5 +1,8 @@
 #include "predict/evaluate.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -12,6 +15,7 @@
 #include "predict/cube_scores.h"
 #include "predict/importance.h"
 #include "predict/intervals.h"
+#include "predict/naive_predictions.h"
 #include "predict/updated_intervals.h"
 #include "report/cube_record.h"
 
@@ -81,21 +85,33 @@ nlohmann::json chart_of(const Evaluation& evaluation) {
 
 constexpr double promised_coverage = 0.9;
 
+// Numbers of a table are independent of each other, but not the steps of one row.
+std::int64_t independent_answers(const Model& model, const Table& table, const std::vector<double>& actual) {
+  if (table.time_order) return independent_samples(table.rows(), dependence_of(table));
+  const auto known = std::ranges::count_if(actual, [](double each) { return !std::isnan(each); });
+  return known / model.preparation.steps();
+}
+
 // Of an ensemble, how many of the values lie in the intervals that were to hold 90 % of them.
-void add_coverage(const Model& model, const Table& given, Evaluation& evaluation) {
+void add_coverage(const Model& model, const Table& given, const Notes& notes, Evaluation& evaluation) {
   if (!problem_with_intervals(model, promised_coverage).empty()) return;
   const SetColumns* set = model.preparation.set();
   const Table table = set == nullptr ? given
                                      : rows_with_members(given, *set, model.preparation.missing_values(),
                                                          "evaluate on", no_notes());
   const std::vector<double> actual = target_numbers_or_nan(table, evaluation.target);
-  evaluation.metrics.emplace_back("coverage_of_90",
-                                  coverage_of(predict_intervals(model, table, promised_coverage), actual));
-  if (!table.windows || !table.time_order) return;
-  // Of a forecast, also as it is for who knows every answer by the time that it is due.
-  evaluation.metrics.emplace_back(
-      "coverage_of_90_updated",
-      coverage_of(predict_updated_intervals(model, table, table, promised_coverage), actual));
+  MeasuredCoverage coverage{coverage_of(predict_intervals(model, table, promised_coverage), actual),
+                            independent_answers(model, table, actual)};
+  evaluation.metrics.emplace_back("coverage_of_90", coverage.share);
+  if (table.windows && table.time_order) {
+    // Of a forecast, also as it is for who knows every answer by the time that it is due.
+    coverage.updated = coverage_of(predict_updated_intervals(model, table, table, promised_coverage), actual);
+    evaluation.metrics.emplace_back("coverage_of_90_updated", *coverage.updated);
+  }
+  const auto caution = caution_of_intervals(coverage);
+  if (!caution) return;
+  notes(Severity::warning, fmt::format("the model for '{}': {}", evaluation.target, caution->text));
+  evaluation.cautions.push_back(*caution);
 }
 
 PortValues evaluate_model(const CardContext& context) {
@@ -118,8 +134,10 @@ PortValues evaluate_model(const CardContext& context) {
                       counted(static_cast<std::uint64_t>(table.rows()), "cube")));
   if (reads_cubes && evaluation.verdict && !evaluation.verdict->is_better)
     notes(Severity::warning, fmt::format("the model is {}", text_of(*evaluation.verdict)));
+  if (reads_cubes && evaluation.untested && evaluation.untested->is_worse)
+    notes(Severity::warning, fmt::format("the model: {}", text_of(*evaluation.untested)));
   if (settings.importance) add_importance(model, table, settings, notes, context.stop, evaluation);
-  add_coverage(model, table, evaluation);
+  add_coverage(model, table, notes, evaluation);
   nlohmann::json report = evaluation.to_json();
   // For the run folder, which keeps them beside the evaluation.
   if (reads_cubes) report["cubes"] = to_json(cube_record(findings, table));
@@ -132,7 +150,7 @@ PortValues evaluate_model(const CardContext& context) {
 CardType evaluate() {
   return {
       .name = "evaluate",
-      .version = 12,
+      .version = 13,
       .title = "Evaluate",
       .help =
           "Measures a trained model on rows that it has not seen: R2 and errors in real units, or accuracy, "

@@ -135,7 +135,7 @@ PortValues train_model(const CardContext& context) {
 // Both cards are this one; the device is a setting.
 CardType train_card(const std::string& name, const std::string& title) {
   return {.name = name,
-          .version = 7,
+          .version = 8,
           .title = title,
           .help =
               "Trains the model on the rows: values are imputed, encoded and scaled as fitted on the "

@@ -24,6 +24,8 @@ export interface Evaluation {
   baseline?: Baseline; // all that earlier versions wrote
   baselines?: Baseline[];
   verdict?: { better: boolean; text: string };
+  untested?: { worse: boolean; text: string }; // in place of a verdict, if there is too little to test with
+  cautions?: { about: string; text: string }[]; // what not to rely on
   charts: Chart[];
   rows: number;
   cubes_measured?: string; // each row is one
@@ -101,6 +103,8 @@ export function EvaluationView({ evaluation }: { evaluation: Evaluation }) {
     <>
       <MetricsTable title={text.preview.onTest(evaluation.rows, evaluation.cubes_measured ? 'cubes' : 'rows')} metrics={evaluation.metrics} baselines={evaluation.baselines ?? (evaluation.baseline ? [evaluation.baseline] : [])} />
       {evaluation.verdict && <p><strong>{text.preview.verdict(evaluation.verdict.text)}</strong></p>}
+      {evaluation.untested && <p><strong>{text.preview.untested(evaluation.untested.text)}</strong></p>}
+      {(evaluation.cautions ?? []).map((caution) => <p key={caution.about}><strong>{text.preview.caution(caution.text)}</strong></p>)}
       {evaluation.charts.map((chart) => {
         if (chart.kind === 'predicted_against_actual') return <Scatter key={chart.kind} chart={chart} />;
         if (chart.kind === 'confusion_matrix') return <Confusion key={chart.kind} chart={chart} />;
