@@ -63,17 +63,23 @@ std::string panel_ticks(std::initializer_list<std::span<const double>> lines) {
   return fmt::format("set ytics {:.9g}\n", step);
 }
 
-// Of a logarithmic axis, by how many decades.
+// Of a logarithmic axis. Each tick is written out if they are some decades apart: gnuplot visits every
+// multiple of a tick up to the next one, which takes minutes if there are 1e9 of them.
 std::string panel_decades(const LossCurve& curve) {
   double low = std::numeric_limits<double>::infinity(), high = 0;
   for (const std::vector<double>* line : {&curve.training, &curve.validation})
     for (const double each : *line)
-      if (each > 0) {
+      if (each > 0 && std::isfinite(each)) {
         low = std::min(low, each);
         high = std::max(high, each);
       }
-  const double decades = std::max(1.0, std::ceil(std::log10(high / low) / most_panel_ticks));
-  return fmt::format("set ytics {:.9g}\n", std::pow(10.0, decades));
+  const double first = std::log10(low), last = std::log10(high);
+  const double decades = std::max(1.0, std::ceil((last - first) / most_panel_ticks));
+  if (decades == 1) return "set ytics 10\n";
+  std::string ticks;
+  for (double power = std::ceil(first / decades) * decades; power <= last; power += decades)
+    ticks += fmt::format("{}1e{}", ticks.empty() ? "" : ", ", static_cast<int>(power));
+  return fmt::format("set ytics ({})\n", ticks);
 }
 
 std::string loss_panel(const LossCurve* curve, GnuplotPicture& picture) {

@@ -234,6 +234,18 @@ TEST(ExpertMetricsPicture, HasLossAccuracyAndSecondsOfEveryEpoch) {
       std::ranges::none_of(of_numbers.files, [](const auto& each) { return each.first == "accuracy.txt"; }));
 }
 
+// Of a training that diverged.
+TEST(ExpertMetricsPicture, NamesTheTicksOfLossesThatAreManyDecadesApart) {
+  LossCurve curve;
+  curve.epochs = {1, 2, 3, 4};
+  curve.training = {2, 1, 1e18, 1e36};
+  curve.validation = {3, 2, 1e12, std::numeric_limits<double>::infinity()};
+  const GnuplotPicture picture =
+      expert_metrics_picture(mixture_of(4, {"cat", "dog"}), &curve, nullptr, "run");
+  EXPECT_THAT(picture.commands, HasSubstr("set logscale y"));
+  EXPECT_THAT(picture.commands, HasSubstr("set ytics (1e0, 1e9, 1e18, 1e27, 1e36)\n"));
+}
+
 // As a run has it: a graph at the end of each epoch, and sleeps in between.
 ExpertsRecord mixture_over_epochs(std::size_t epochs) {
   ExpertsRecord record = mixture_of(4, {"cat", "dog"});
