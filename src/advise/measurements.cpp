@@ -235,7 +235,8 @@ class Measuring {
                           question_.assignments,
                           folder_.path() / ".cache",
                           device,
-                          std::min(5.0, left / static_cast<double>(found_.devices.size())),
+                          std::min(std::max(5.0, question_.seconds / 4),
+                                   left / static_cast<double>(found_.devices.size())),
                           {}};
     for (const MeasuredTraining& each : run->run.trainings)
       wanted.chosen_batches[each.card] = each.batch_size;
