@@ -11,6 +11,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include "base/cpu_limit.h"
 #include "base/crash_message.h"
@@ -107,6 +108,15 @@ void keep_freed_pages_from_step_to_step() {
   setenv("MIMALLOC_PURGE_DELAY", "1000", overwrite);
 }
 
+// mimalloc, by which Arrow allocates, reserves a GiB of addresses at a time. `ulimit -v` counts it whole, so
+// that a process with room for a GiB and little more had less left to train with than one with a lower limit.
+void reserve_few_addresses_under_a_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+  constexpr int overwrite = 0;
+  setenv("MIMALLOC_ARENA_RESERVE", "65536", overwrite);  // KiB
+}
+
 int act_or_complain(int argc, char** argv) {
   try {
     return parse_and_act(argc, argv);
@@ -137,6 +147,7 @@ int main(int argc, char** argv) {
   explain_cpu_limits();
   cli::clear_up_when_ended();
   cli::keep_freed_pages_from_step_to_step();
+  cli::reserve_few_addresses_under_a_limit();
   torch_door::let_waiting_threads_sleep();
   const int code = cli::act_or_complain(argc, argv);
   if (!arrow_may_wait_in_vain()) return code;

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/resource.h>
 
 #include "cli/program.h"
 
@@ -47,6 +48,46 @@ TEST(Memory, OfARunIsNoMultipleOfItsTable) {
   constexpr double tensor_bytes = 4.0 * rows * columns;
   const double beside = peak_bytes(place, 1000);
   EXPECT_LT((peak_bytes(place, rows) - beside) / tensor_bytes, 4);
+}
+
+// Of this process and those that it starts; `ulimit -v`.
+class AddressLimit {
+ public:
+  explicit AddressLimit(rlim_t bytes) {
+    ::getrlimit(RLIMIT_AS, &before_);
+    const rlimit lowered{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_AS, &lowered);
+  }
+  AddressLimit(const AddressLimit&) = delete;
+  AddressLimit& operator=(const AddressLimit&) = delete;
+  ~AddressLimit() { ::setrlimit(RLIMIT_AS, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+// The network takes about 300 MB and the program about 130 MiB of addresses. A reservation of 1 GiB fits next
+// to the program under these limits, and leaves too little for the network.
+TEST(Memory, LimitedByUlimitIsLeftToTheTraining) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers take memory of their own";
+#endif
+  const Workplace place;
+  write_table(place, 1000);
+  ::setenv("STOKER_THREADS", "1", 1);
+  ::setenv("MALLOC_ARENA_MAX", "2", 1);
+  const auto train = [&](rlim_t megabytes) {
+    const AddressLimit limit(megabytes << 20);
+    return place.stoker({"train", "table.csv", "--target", "y", "--model", "neural_network",
+                         "--hidden-layers", "3072,3072", "--epochs", "1", "--ensemble-folds", "0", "--device",
+                         "cpu"});
+  };
+  for (const rlim_t megabytes : {1160, 1200}) {
+    const Finished finished = train(megabytes);
+    EXPECT_EQ(finished.code, 0) << megabytes << " MiB: " << finished.errors;
+  }
+  ::unsetenv("STOKER_THREADS");
+  ::unsetenv("MALLOC_ARENA_MAX");
 }
 
 }  // namespace
