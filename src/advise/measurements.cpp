@@ -231,13 +231,13 @@ class Measuring {
     // What it takes to get there, and one line that is slower than it looked.
     const double left =
         seconds_left() - 2 * (run->start_seconds + run->run.load_seconds + run->run.statistics_seconds) - 1.5;
-    StepsToMeasure wanted{question_.file,
-                          question_.assignments,
-                          folder_.path() / ".cache",
-                          device,
-                          std::min(std::max(5.0, question_.seconds / 4),
-                                   left / static_cast<double>(found_.devices.size())),
-                          {}};
+    StepsToMeasure wanted{
+        question_.file,
+        question_.assignments,
+        folder_.path() / ".cache",
+        device,
+        std::min(std::max(5.0, question_.seconds / 4), left / static_cast<double>(found_.devices.size())),
+        {}};
     for (const MeasuredTraining& each : run->run.trainings)
       wanted.chosen_batches[each.card] = each.batch_size;
     if (wanted.seconds <= 0.1) {

@@ -28,6 +28,15 @@ void refuse_refresh_flags(CLI::App& app) {
   }
 }
 
+void refuse_flags_of_samples(const SourceConfig& source, const config::Value& given) {
+  if (source.source == SourceKind::sample) return;
+  for (const auto& [flag, setting] :
+       {std::pair{"--sample-rows", "sample_rows"}, std::pair{"--sample-seed", "sample_seed"}})
+    if (given.find(setting) != nullptr)
+      refuse("{} is not a setting of {}; it belongs to built-in samples (sample:NAME)", flag,
+             source_name(source));
+}
+
 }  // namespace
 
 config::Fields reading_settings(SourceConfig& source) {
@@ -69,6 +78,7 @@ SourceConfig source_named(const std::string& data, const config::Value& given) {
   config::Diagnostics diagnostics("");
   config::read_fields(reading_settings(source), given, "", diagnostics);
   diagnostics.refuse_if_any();
+  refuse_flags_of_samples(source, given);
   // Arrays in a file may be columns of a table as well as cubes.
   constexpr std::array<const char*, 5> of_cubes{"cube_key", "mask_path", "mask_key", "wavelengths",
                                                 "processing"};

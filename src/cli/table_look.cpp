@@ -11,6 +11,7 @@
 #include "data/idx.h"
 #include "data/preparation.h"
 #include "data/standard_input.h"
+#include "data/target_column.h"
 #include "data/windows.h"
 #include "store/open_source.h"
 
@@ -42,6 +43,24 @@ bool is_quickly_opened(const SourceConfig& source) {
   return std::filesystem::file_size(source.path, error) <= most_bytes_of(source) && !error;
 }
 
+// False for a file or a dataset that is not, which the run says in an error.
+bool is_data_there(const SourceConfig& source) {
+  std::error_code error;
+  if (source.source == SourceKind::datasets) {
+    DatasetStore store;
+    return std::ranges::none_of(source.dataset_ids,
+                                [&](const std::string& id) { return !store.is_known(id); });
+  }
+  const bool names_file = !source.path.empty() && source.path != standard_input_path;
+  return !names_file || std::filesystem::exists(source.path, error);
+}
+
+LookedAtTable faulty_table() {
+  LookedAtTable faulty;
+  faulty.is_faulty = true;
+  return faulty;
+}
+
 PreparationConfig preparation_from(const config::Value& settings, const std::string& target) {
   PreparationConfig preparation;
   config::Value own;
@@ -52,6 +71,11 @@ PreparationConfig preparation_from(const config::Value& settings, const std::str
   preparation = config::read<PreparationConfig>(own, "", diagnostics);
   diagnostics.refuse_if_any();
   return preparation;
+}
+
+// What else is wrong with the target is left for the run to name.
+std::string missing_targets_in(const Table& table, const std::string& target) {
+  return table.has_column(target) && !table.cubes ? text_of_missing_targets(table, target) : "";
 }
 
 // The tables that go with a series are left for the run to read, and with them their columns.
@@ -68,6 +92,7 @@ WindowsConfig without_slower(WindowsConfig config) {
 std::optional<LookedAtTable> look_at_table(const SourceConfig& source, const std::string& target,
                                            const config::Value& settings, Look look,
                                            const std::optional<WindowsConfig>& windows) {
+  if (!is_data_there(source)) return faulty_table();
   if (!is_quickly_opened(source)) return std::nullopt;
   StopSignal stop;
   const InterruptGuard guard(stop);
@@ -81,6 +106,11 @@ std::optional<LookedAtTable> look_at_table(const SourceConfig& source, const std
     const std::optional<Table> start =
         count || look == Look::at_first_rows ? opened.first_rows() : std::nullopt;
     Table table = start ? *start : opened.read();
+    if (!windows && !missing_targets_in(table, target).empty()) {
+      LookedAtTable incomplete;
+      incomplete.missing_targets = missing_targets_in(start ? opened.read() : table, target);
+      return incomplete;
+    }
     InputForm form(Scaling::none);
     if (windows) {
       table = frame_series(table, without_slower(*windows), FramedRows::to_learn, no_notes());
@@ -97,9 +127,7 @@ std::optional<LookedAtTable> look_at_table(const SourceConfig& source, const std
   } catch (const Error& error) {
     // Nobody wants to wait for the same address a second time.
     if (error.code() == ExitCode::interrupted || (is_far_away(source) && !is_open)) throw;
-    LookedAtTable faulty;
-    faulty.is_faulty = true;
-    return faulty;
+    return faulty_table();
   }
 }
 

@@ -18,6 +18,8 @@ enum class Look {
 struct LookedAtTable {
   TableShape shape;
   std::optional<std::int64_t> training_rows;  // where the source itself says which these are
+  // In how many of all rows the target is missing, and in which; "" if it is in none that was looked at.
+  std::string missing_targets = {};
   bool is_faulty = false;  // something is wrong with the table or the settings, which the run will name
 };
 

@@ -197,7 +197,8 @@ void add_series_cards(const TrainCommand& command, config::Value& cards) {
 
 // Both parts get rows of every class, where nothing else decides the split.
 void keep_shares_of_classes(const TrainCommand& command, config::Value& settings) {
-  if (settings.find("stratify_column") != nullptr || settings.find("group_column") != nullptr) return;
+  for (const char* decides : {"stratify_column", "group_column", "test_from", "train_ids", "test_ids"})
+    if (settings.find(decides) != nullptr) return;
   settings.set("stratify_column", command.target);
   if (settings.find("small_strata") == nullptr) settings.set("small_strata", "together");
 }
@@ -319,11 +320,29 @@ void recommend(TrainCommand& command, const LookedAtTable& table, bool is_known,
   command.train = std::move(settings.train);
 }
 
+// Whether no row is left out of both parts of the split.
+bool uses_all_rows(const TrainCommand& command) {
+  const auto is_given = [&](const char* name) { return command.split.find(name) != nullptr; };
+  return !is_given("train_ids") && !is_given("test_ids") &&
+         !(is_given("train_ratio") && is_given("test_ratio") && !trains_on_all(command));
+}
+
+// Before the run, whose parts of the table have some of these rows each.
+[[noreturn]] void refuse_missing_targets(const TrainCommand& command, const LookedAtTable& table) {
+  refuse(
+      "target_column '{0}': {1}; remove these rows from the data, or run a document (stoker run) in which "
+      "a card leaves them out: filter: {{type: data_filter, inputs: {{dataset: load.dataset}}, config: "
+      "{{where: [\"{0} is not null\"]}}}}, with filter.dataset as the input of split",
+      command.target, table.missing_targets);
+}
+
 Document build_document(TrainCommand command) {
   const std::optional<LookedAtTable> seen = look_at_table(
       source_named(command.data, command.load), command.target, command.train,
       is_network(command.model) ? Look::at_all_rows : Look::at_first_rows, windows_config(command.windows));
-  const bool is_faulty = seen && seen->is_faulty;
+  if (seen && !seen->missing_targets.empty() && uses_all_rows(command))
+    refuse_missing_targets(command, *seen);
+  const bool is_faulty = seen && (seen->is_faulty || !seen->missing_targets.empty());
   const bool is_known = seen && !is_faulty;
   LookedAtTable table;
   if (is_known)

@@ -7,6 +7,7 @@
 #include "data/column_feed.h"
 #include "data/column_values.h"
 #include "data/date_columns.h"
+#include "data/held_types.h"
 #include "data/missing_words.h"
 #include "data/target_statistics.h"
 
@@ -58,7 +59,7 @@ CellPreparation::CellPreparation(const Preparation& preparation, DType type)
     if (!prepared.date_form.empty()) column.form.emplace(prepared.date_form);
     if (prepared.curve != PreparedColumn::Curve::straight)
       column.curve = std::make_shared<const ScaledBlocks>(prepared);
-    column.holds_dates = column.form.has_value() || prepared.part != DatePart::none;
+    column.holds_dates = prepared.held_dates();
     column.holds_texts = std::ranges::any_of(preparation.columns(), [&](const PreparedColumn& each) {
       return each.name == prepared.name && each.is_text();
     });
@@ -77,11 +78,26 @@ CellPreparation::CellPreparation(const Preparation& preparation, DType type)
   }
 }
 
-void CellPreparation::refuse_text(const Column& column, const Cell& cell, std::size_t row) const {
+void CellPreparation::refuse_other_type(const Column& column, const Cell& cell, std::size_t row) const {
   const std::string& name = column.prepared->name;
-  if (column.holds_dates)
-    refuse("column '{}': '{}' in row {} is no date{}", name, shortened(cell.text), row + 1,
-           column.form ? fmt::format(" in the form {}", column.form->text()) : " in a form that is known");
+  if (column.holds_dates) {
+    const bool is_text = cell.kind == Cell::Kind::text;
+    const std::string example = date_of_training(*column.prepared);
+    std::string written;
+    refuse(
+        "column '{}' contains {}, but held {} in training: {} in row {} is no date{}; send dates as text{}",
+        name,
+        is_text                          ? "text"
+        : cell.kind == Cell::Kind::truth ? "booleans"
+                                         : "numbers",
+        type_in_training(*column.prepared),
+        is_text ? fmt::format("'{}'", shortened(cell.text)) : std::string(text_of_cell(cell, written)),
+        row + 1,
+        column.form ? fmt::format(" in the form {}", column.form->text())
+        : is_text   ? " in a form that is known"
+                    : "",
+        example.empty() ? "" : fmt::format(", such as \"{}\"", example));
+  }
   refuse(
       "column '{}' contains text, but held numbers in training: '{}' in row {}; send a number, or null where "
       "it is missing",
@@ -91,16 +107,18 @@ void CellPreparation::refuse_text(const Column& column, const Cell& cell, std::s
 double CellPreparation::number_in(const Column& column, const Cell& cell, std::size_t row) const {
   if (cell.kind == Cell::Kind::missing) return missing_number;
   if (cell.kind == Cell::Kind::text) {
-    if (!column.holds_dates) refuse_text(column, cell, row);
+    if (!column.holds_dates) refuse_other_type(column, cell, row);
     if (is_missing_word(cell.text)) return missing_number;
     const auto moment = moment_of_text(cell.text, column.form ? &*column.form : nullptr);
-    if (!moment) refuse_text(column, cell, row);
+    if (!moment) refuse_other_type(column, cell, row);
     return seconds_of(*moment);
   }
-  if (cell.kind == Cell::Kind::number && column.form) {  // 20190206 is a number to whoever does not know it
+  if (column.holds_dates) {  // 20190206 can be one, in a form of digits
     std::string written;
-    const auto moment = column.form->parse(text_of_cell(cell, written));
-    if (!moment) refuse_text(column, {Cell::Kind::text, 0, number_text(cell.number)}, row);
+    const auto moment = column.form && cell.kind == Cell::Kind::number
+                            ? column.form->parse(text_of_cell(cell, written))
+                            : std::nullopt;
+    if (!moment) refuse_other_type(column, cell, row);
     return seconds_of(*moment);
   }
   return cell.number;

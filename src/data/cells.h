@@ -73,7 +73,7 @@ class CellPreparation {
   double number_in(const Column& column, const Cell& cell, std::size_t row) const;
   bool is_missing(const Column& column, const Cell& cell, std::size_t row) const;
   std::int32_t slot_in(const Column& column, const Cell& cell) const;
-  [[noreturn]] void refuse_text(const Column& column, const Cell& cell, std::size_t row) const;
+  [[noreturn]] void refuse_other_type(const Column& column, const Cell& cell, std::size_t row) const;
 
   const Preparation& preparation_;
   DType type_;

@@ -13,8 +13,8 @@
 #include "base/text.h"
 #include "data/category_slots.h"
 #include "data/column_scale.h"
-#include "data/date_form.h"
 #include "data/date_parts.h"
+#include "data/held_types.h"
 #include "data/target_statistics.h"
 #include "data/windows.h"
 
@@ -24,25 +24,6 @@ namespace {
 // Columns are read one block of rows at a time, so that the block's row-major numbers stay in the nearest
 // cache while one column after the other is laid into them.
 constexpr std::size_t block_rows = 512;
-
-[[noreturn]] void refuse_text(const std::string& name, const Table& table,
-                              const std::shared_ptr<arrow::ChunkedArray>& values) {
-  const TextValues texts = read_texts(values);
-  std::size_t row = 0;
-  while (row < texts.values.size() && (texts.missing[row] != 0 || number_in(texts.values[row]))) ++row;
-  if (row < texts.values.size() && looks_like_date(texts.values[row])) {
-    refuse(
-        "column '{}' contains text, but held numbers in training: '{}' in row {}, which looks like a date; "
-        "give "
-        "the form of its dates in date_columns when the data is read (--date-columns '{}=%d/%m/%Y')",
-        name, shortened(texts.values[row]), row_number_in(table, static_cast<std::int64_t>(row), name), name);
-  }
-  if (row == texts.values.size()) refuse("column '{}' contains text, but held numbers in training", name);
-  refuse(
-      "column '{}' contains text, but held numbers in training: '{}' in row {}; correct the value, or name "
-      "the column in number_columns when the data is read, so that it counts as missing",
-      name, shortened(texts.values[row]), row_number_in(table, static_cast<std::int64_t>(row), name));
-}
 
 // 1 where the value is missing.
 std::vector<std::int32_t> missing_in(const std::shared_ptr<arrow::ChunkedArray>& values, ColumnKind kind) {
@@ -237,8 +218,8 @@ ColumnFeed feed_for(const PreparedColumn& column, const Table& table, const OwnR
   } else if (column.is_text()) {
     feed.slots = slots_of(column, values, feed.missing);
     if (column.kind == PreparedColumn::Kind::target) feed_statistics(feed, own);
-  } else if (kind == ColumnKind::text) {
-    refuse_text(column.name, table, values);
+  } else if (holds_other_type(column, *values->type())) {
+    refuse_other_type(column, table);
   } else {
     feed.numbers.emplace(values);
   }

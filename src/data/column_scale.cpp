@@ -134,9 +134,13 @@ void learn_range(ColumnScale& column, const std::vector<double>& numbers) {
 }
 
 std::optional<NumberRange> range_of(const PreparedColumn& column) {
-  const bool holds_numbers = column.kind == PreparedColumn::Kind::number && column.part == DatePart::none;
-  if (!holds_numbers || column.quantiles.empty()) return std::nullopt;
-  return NumberRange{column.quantiles.front(), column.quantiles.back()};
+  if (column.kind != PreparedColumn::Kind::number || column.quantiles.empty()) return std::nullopt;
+  const double low = column.quantiles.front();
+  const double high = column.quantiles.back();
+  if (column.part == DatePart::none) return NumberRange{low, high, !column.date_form.empty()};
+  if (column.part != DatePart::days) return std::nullopt;
+  constexpr double seconds_of_day = 86'400;
+  return NumberRange{low * seconds_of_day, high * seconds_of_day, true};
 }
 
 namespace {

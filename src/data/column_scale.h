@@ -19,6 +19,7 @@ void learn_scale(ColumnScale& column, const std::vector<double>& numbers, Scalin
 struct NumberRange {
   double low = 0;
   double high = 0;
+  bool are_dates = false;  // in seconds since 1970
 
   // Beyond an end by more than half of the width: what lies closer a model can well be asked for.
   bool is_far_from(double number) const {

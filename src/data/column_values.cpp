@@ -183,6 +183,13 @@ ColumnKind kind_of(const arrow::DataType& type) {
   }
 }
 
+bool holds_dates(const arrow::DataType& type) {
+  if (type.id() == arrow::Type::DICTIONARY)
+    return holds_dates(*static_cast<const arrow::DictionaryType&>(type).value_type());
+  return type.id() == arrow::Type::TIMESTAMP || type.id() == arrow::Type::DATE32 ||
+         type.id() == arrow::Type::DATE64;
+}
+
 NumberReader::NumberReader(std::shared_ptr<const arrow::ChunkedArray> column) : column_(std::move(column)) {
   const ColumnKind kind = kind_of(*column_->type());
   if (!is_numeric(kind) && kind != ColumnKind::empty) {

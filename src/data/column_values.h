@@ -30,6 +30,7 @@ enum class ColumnKind {
   unsupported,  // lists, structures, bytes
 };
 ColumnKind kind_of(const arrow::DataType& type);
+bool holds_dates(const arrow::DataType& type);  // with a day, other than times of day and durations
 inline bool is_numeric(ColumnKind kind) {
   return kind == ColumnKind::boolean || kind == ColumnKind::integer || kind == ColumnKind::real ||
          kind == ColumnKind::time;

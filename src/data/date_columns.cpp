@@ -129,14 +129,20 @@ void set_declared(Table& table, const std::string& name, const DateForm& form, c
   set_dates(table, position, read.moments, form.text());
 }
 
+// True if all values have the form that the column's dates had in training.
+bool set_learnt_dates(Table& table, int position, const TextValues& texts, const DateForms& learnt) {
+  const auto known = learnt.find(table.columns->field(position)->name());
+  if (known == learnt.end()) return false;
+  const DateForm form(known->second);
+  const DatesRead read = read_dates(texts, form);
+  if (read.others == 0) set_dates(table, position, read.moments, form.text());
+  return read.others == 0;
+}
+
 void find_dates(Table& table, int position, const DateForms& learnt, const Notes& notes) {
   const std::string name = table.columns->field(position)->name();
   const TextValues texts = read_texts(table.columns->column(position));
-  if (const auto known = learnt.find(name); known != learnt.end()) {
-    const DateForm form(known->second);
-    const DatesRead read = read_dates(texts, form);
-    if (read.others == 0) return set_dates(table, position, read.moments, form.text());
-  }
+  if (set_learnt_dates(table, position, texts, learnt)) return;
   const std::vector<const DateForm*> forms = forms_of(texts);
   if (forms.empty()) return;
   const std::string& form = forms.front()->text();
@@ -159,9 +165,16 @@ Table with_dates(const Table& table, const DateSettings& settings, const Notes& 
   for (const auto& [name, form] : settings.set) set_declared(result, name, DateForm(form), notes);
   for (int position = 0; position < result.columns->num_columns(); ++position) {
     const auto field = result.columns->field(position);
-    const bool stays = kind_of(*field->type()) != ColumnKind::text || settings.set.contains(field->name()) ||
+    const ColumnKind kind = kind_of(*field->type());
+    const bool stays = settings.set.contains(field->name()) ||
                        std::ranges::find(settings.kept_as_text, field->name()) != settings.kept_as_text.end();
-    if (!stays) find_dates(result, position, settings.learnt, notes);
+    if (stays) continue;
+    if (kind == ColumnKind::text) {
+      find_dates(result, position, settings.learnt, notes);
+    } else if (kind == ColumnKind::integer && settings.learnt.contains(field->name())) {
+      // 20190206 is an integer in a file whose columns have types.
+      set_learnt_dates(result, position, read_texts(result.columns->column(position)), settings.learnt);
+    }
   }
   return result;
 }

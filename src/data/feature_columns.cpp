@@ -87,11 +87,6 @@ std::vector<double> target_by_row(const Table& training, const PreparationConfig
   return numbers;
 }
 
-bool holds_dates(const arrow::DataType& type) {
-  return type.id() == arrow::Type::TIMESTAMP || type.id() == arrow::Type::DATE32 ||
-         type.id() == arrow::Type::DATE64;
-}
-
 bool has_more_than_two(const std::vector<double>& numbers) {
   const double first = numbers.front();
   const auto second = std::find_if(numbers.begin(), numbers.end(), [&](double x) { return x != first; });
@@ -177,6 +172,7 @@ class ColumnLearner {
     }
     PreparedColumn column;
     column.name = name;
+    column.held_numbers = kind != ColumnKind::time;
     if (missing > 0) {
       std::vector<double> present;
       std::copy_if(numbers.begin(), numbers.end(), std::back_inserter(present),
@@ -226,6 +222,7 @@ class ColumnLearner {
       learnt.part = part;
       if (part == DatePart::days || part == DatePart::year) {
         learn_scale(learnt, values, form_.scaling);
+        if (part == DatePart::days) learn_range(learnt, values);
         learnt.is_apart = form_.numbers_apart && has_more_than_two(values);
       }
       learnt_.columns.push_back(std::move(learnt));

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "data/arrow_result.h"
 #include "data/column_values.h"
+#include "data/held_types.h"
 #include "data/kept_columns.h"
 #include "device/workers.h"
 
@@ -42,14 +43,16 @@ struct PieceOfRows {
 };
 using NextPiece = std::function<std::optional<PieceOfRows>()>;
 
-// Whether a piece of rows is enough to lay them: texts where numbers are wanted are told of by the row of the
-// whole.
+// Whether a piece of rows is enough to lay them: an error about values of another type than in training names
+// the row of the whole.
 bool may_come_in_pieces(const Columns& columns, const Table& table, const OwnRows* own) {
   if (own != nullptr || columns.empty()) return false;
   return std::ranges::all_of(columns, [&](const PreparedColumn* column) {
     const int position = column_position(table, column->name);
-    const ColumnKind kind = kind_of(*table.columns->schema()->field(position)->type());
-    return kind != ColumnKind::unsupported && (kind != ColumnKind::text || column->is_text());
+    const arrow::DataType& type = *table.columns->schema()->field(position)->type();
+    const bool is_text_to_count =
+        column->kind == PreparedColumn::Kind::missing && kind_of(type) == ColumnKind::text;
+    return kind_of(type) != ColumnKind::unsupported && !is_text_to_count && !holds_other_type(*column, type);
   });
 }
 

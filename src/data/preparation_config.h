@@ -185,6 +185,7 @@ struct PreparedColumn : ColumnScale {
   Kind kind = Kind::number;
   DatePart part = DatePart::none;
   bool is_apart = false;                // in the array of numbers that a network embeds
+  bool held_numbers = false;            // and no dates or times; models of earlier versions do not say
   double fill = 0;                      // imputed for a missing number
   std::string fill_text;                // imputed for a missing text
   std::string date_form;                // in which a column of dates was written; empty: as the file has it
@@ -195,6 +196,7 @@ struct PreparedColumn : ColumnScale {
   std::vector<TargetStatistic> statistics;  // of Kind::target, a column each
 
   bool is_text() const { return kind != Kind::number && kind != Kind::missing; }
+  bool held_dates() const { return part != DatePart::none || !date_form.empty(); }
   // Columns that it takes among the features that stand as they are.
   std::int64_t width() const {
     if (kind == Kind::embedded || is_apart) return 0;

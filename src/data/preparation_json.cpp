@@ -22,6 +22,7 @@ using nlohmann::json;
 constexpr std::array<std::string_view, 6> kind_names{"number",   "one_hot", "ordinal",
                                                      "embedded", "missing", "target"};
 constexpr std::array<std::string_view, 4> curve_names{"straight", "clipped", "quantile", "constant"};
+constexpr const char* held_numbers_name = "numbers";
 constexpr std::size_t most_names = 1'000'000;
 
 [[noreturn]] void refuse_part(const std::string& part, const std::string& what) {
@@ -104,6 +105,7 @@ json column_json(const PreparedColumn& column) {
   json result{{"name", column.name}, {"kind", kind_names[static_cast<std::size_t>(column.kind)]}};
   if (!column.date_form.empty()) result["date_form"] = column.date_form;
   if (column.kind == Kind::number) result["fill"] = column.fill;
+  if (column.held_numbers) result["held"] = held_numbers_name;
   if (column.part != DatePart::none) result["part"] = config::name_of(column.part);
   if (column.is_apart) result["apart"] = true;
   if (column.is_text()) {
@@ -182,6 +184,7 @@ PreparedColumn column_from(const json& map) {
     column.fill = number_of(map, "fill");
     if (map.contains("part"))
       column.part = static_cast<DatePart>(position_of(config::names<DatePart>, map, "part"));
+    column.held_numbers = map.contains("held") && map.at("held") == held_numbers_name;
     column.is_apart = map.contains("apart") && map.at("apart") == true;
   }
   if (column.is_text()) {

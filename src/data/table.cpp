@@ -41,13 +41,36 @@ std::int64_t Table::row_number(std::int64_t row) const {
   return (source_rows ? source_rows->at(static_cast<std::size_t>(row)) : row) + 1;
 }
 
+namespace {
+
+// A column that would be the one but for quotes around its name in the header; "" if there is none.
+std::string in_quotes_of_header(const std::string& name, const std::vector<std::string>& columns) {
+  for (const char quote : {'\'', '"', '`'})
+    if (const std::string quoted = quote + name + quote; std::ranges::find(columns, quoted) != columns.end())
+      return quoted;
+  return "";
+}
+
+// What a person may have meant.
+std::string column_meant(const std::string& name, const std::vector<std::string>& columns) {
+  const std::string quoted = in_quotes_of_header(name, columns);
+  if (quoted.empty()) return did_you_mean(name, columns);
+  const char around = quoted.front() == '\'' ? '"' : '\'';
+  return fmt::format(
+      "; the quotes in the header are part of the names, so ask for {0} with its quotes (on a command line: "
+      "{1}{0}{1})",
+      quoted, around);
+}
+
+}  // namespace
+
 int column_position(const Table& table, const std::string& name) {
   const int position = table.columns ? table.columns->schema()->GetFieldIndex(name) : -1;
   if (position < 0) {
     const std::vector<std::string> names = table.column_names();
     throw ColumnError(name, fmt::format("column '{}' is not in the table, which has {}{}", name,
                                         names.empty() ? "no columns" : shortened(join(names, ", ")),
-                                        did_you_mean(name, names)));
+                                        column_meant(name, names)));
   }
   return position;
 }

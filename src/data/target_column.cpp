@@ -40,24 +40,35 @@ std::shared_ptr<arrow::ChunkedArray> target_values(const Table& table, const std
   return values;
 }
 
+// "the value is missing in 8 of 406 rows, first in rows 11, 12, 13, 14, 15", by the rows of the source.
+std::string missing_text(const Table& table, const std::string& column,
+                         const std::vector<std::uint8_t>& missing) {
+  constexpr std::size_t most_named = 5;
+  std::vector<std::string> first;
+  for (std::size_t row = 0; row < missing.size() && first.size() < most_named; ++row)
+    if (missing[row] != 0)
+      first.push_back(fmt::format("{}", row_number_in(table, static_cast<std::int64_t>(row), column)));
+  return fmt::format("the value is missing in {} of {}{}, first in {} {}", std::ranges::count(missing, 1),
+                     counted(missing.size(), "row"), table.source_rows ? " of this part of the table" : "",
+                     first.size() == 1 ? "row" : "rows", join(first, ", "));
+}
+
 // What a model is to predict must be there in every row that it learns from or is measured by.
-[[noreturn]] void refuse_missing_targets(const std::string& column, std::size_t missing, std::int64_t rows,
-                                         std::int64_t first) {
+void refuse_missing_targets(const Table& table, const std::string& column,
+                            const std::vector<std::uint8_t>& missing) {
+  const auto count = std::ranges::count(missing, 1);
+  if (count == 0) return;
   throw SettingError(
       "target_column",
-      fmt::format("target_column '{}': the value is missing in {} of {}, first in row {}; remove {}, or "
-                  "leave {} out with a card Filter rows (data_filter, where: ['{} is not null'])",
-                  column, missing, counted(static_cast<std::uint64_t>(rows), "row"), first,
-                  missing == 1 ? "that row" : "those rows", missing == 1 ? "it" : "them", column));
+      fmt::format("target_column '{}': {}; remove {}, or leave {} out with a card Filter rows (data_filter, "
+                  "where: ['{} is not null'])",
+                  column, missing_text(table, column, missing), count == 1 ? "that row" : "those rows",
+                  count == 1 ? "it" : "them", column));
 }
 
 TextValues complete_texts(const Table& table, const std::string& column) {
   TextValues texts = read_texts(target_values(table, column));
-  const auto missing = std::find(texts.missing.begin(), texts.missing.end(), 1);
-  if (missing != texts.missing.end()) {
-    refuse_missing_targets(column, static_cast<std::size_t>(std::ranges::count(texts.missing, 1)),
-                           table.rows(), row_number_in(table, missing - texts.missing.begin(), column));
-  }
+  refuse_missing_targets(table, column, texts.missing);
   return texts;
 }
 
@@ -308,11 +319,11 @@ std::vector<double> numbers_of_part(const Table& table, const std::string& colum
   const auto wrong = std::find_if(numbers.begin(), numbers.end(), [](double x) { return !std::isfinite(x); });
   if (wrong != numbers.end()) {
     const std::int64_t row = row_number_in(table, wrong - numbers.begin(), column);
-    if (std::isnan(*wrong))
-      refuse_missing_targets(
-          column,
-          static_cast<std::size_t>(std::ranges::count_if(numbers, [](double x) { return std::isnan(x); })),
-          table.rows(), row);
+    if (std::isnan(*wrong)) {
+      std::vector<std::uint8_t> missing(numbers.size());
+      std::ranges::transform(numbers, missing.begin(), [](double x) { return std::isnan(x) ? 1 : 0; });
+      refuse_missing_targets(table, column, missing);
+    }
     refuse_setting(
         "target_column",
         "target_column '{}': the value in row {} is infinite; remove the rows without a usable target",
@@ -384,6 +395,13 @@ MetClasses meet_classes(const Table& table, const std::string& column,
 std::vector<double> target_numbers_or_nan(const Table& table, const std::string& column) {
   return read_parts(target_parts(table, column),
                     [&](const std::string& part) { return numbers_or_nan_of_part(table, part); });
+}
+
+std::string text_of_missing_targets(const Table& table, const std::string& column) {
+  const ColumnKind kind = kind_of(*table.column(column)->type());
+  if (!is_numeric(kind) && kind != ColumnKind::text) return "";
+  const std::vector<std::uint8_t> missing = missing_targets(table, column);
+  return std::ranges::count(missing, 1) == 0 ? "" : missing_text(table, column, missing);
 }
 
 std::vector<std::uint8_t> missing_targets(const Table& table, const std::string& column) {

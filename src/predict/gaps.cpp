@@ -10,6 +10,7 @@
 #include "base/human_number.h"
 #include "base/text.h"
 #include "data/column_values.h"
+#include "data/date_text.h"
 
 namespace stoker {
 namespace {
@@ -38,6 +39,10 @@ ColumnGaps gaps_of_numbers(const PreparedColumn& column, const Table& table) {
     gaps.outside += std::ranges::count_if(numbers, [&](double number) { return range->is_far_from(number); });
   });
   return gaps;
+}
+
+std::string end_text(const NumberRange& range, double end) {
+  return range.are_dates ? date_text(end) : human_number(end);
 }
 
 }  // namespace
@@ -69,8 +74,8 @@ std::string gaps_text(const std::vector<ColumnGaps>& gaps) {
     add(unseen, each.unseen, each.column);
     add(outside, each.outside, each.column);
     if (each.outside > 0)
-      outside.back() +=
-          fmt::format(" ({} to {})", human_number(each.range.low), human_number(each.range.high));
+      outside.back() += fmt::format(" ({} to {})", end_text(each.range, each.range.low),
+                                    end_text(each.range, each.range.high));
   }
   const auto named = [](std::vector<std::string> list) {
     const std::size_t more = list.size() > most_named ? list.size() - most_named : 0;

@@ -16,7 +16,7 @@ struct ColumnGaps {
   std::string column;
   std::int64_t missing = 0;  // filled in with what was usual in training
   std::int64_t unseen = 0;   // texts that training had not seen, or only once
-  std::int64_t outside = 0;  // numbers far from those of training
+  std::int64_t outside = 0;  // numbers or dates far from those of training
   NumberRange range = {};    // those of training, where some are outside
 
   bool has_any() const { return missing > 0 || unseen > 0 || outside > 0; }

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "data/date_text.h"
+
 namespace stoker {
 namespace {
 
@@ -12,6 +14,11 @@ nlohmann::json by_row(const std::vector<double>& values, std::int64_t steps) {
   for (auto first = values.begin(); first != values.end(); first += steps)
     rows.push_back(std::vector<double>(first, first + steps));
   return rows;
+}
+
+// A date as text.
+nlohmann::json end_json(const NumberRange& range, double end) {
+  return range.are_dates ? nlohmann::json(date_text(end)) : nlohmann::json(end);
 }
 
 }  // namespace
@@ -58,8 +65,9 @@ void add_gaps(nlohmann::json& json, const std::vector<ColumnGaps>& gaps) {
     if (each.missing > 0) json["filled"][each.column] = each.missing;
     if (each.unseen > 0) json["unseen"][each.column] = each.unseen;
     if (each.outside > 0)
-      json["outside"][each.column] = {
-          {"rows", each.outside}, {"low", each.range.low}, {"high", each.range.high}};
+      json["outside"][each.column] = {{"rows", each.outside},
+                                      {"low", end_json(each.range, each.range.low)},
+                                      {"high", end_json(each.range, each.range.high)}};
   }
 }
 

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <sstream>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -171,6 +172,39 @@ TEST_F(Predict, SaysWhichNumbersLieFarFromThoseOfTraining) {
   ASSERT_EQ(json.at("outside").size(), 1U);
   EXPECT_EQ(json.at("outside").at("a").at("rows"), 2);
   EXPECT_LT(json.at("outside").at("a").at("low"), json.at("outside").at("a").at("high"));
+}
+
+TEST_F(Predict, RefusesDatesInPlaceOfNumbersAndSettingsOfSamples) {
+  place_.write("dates.csv", "a,b,kind\n1975-01-01,2,flat\n");
+  expect_refused({"latest", "dates.csv"},
+                 {"'a' contains dates, but held numbers in training: 1975-01-01 in row 1"});
+  expect_refused({"latest", "houses.csv", "--sample-rows", "5"},
+                 {"--sample-rows is not a setting of houses.csv; it belongs to built-in samples"});
+  expect_refused({"latest", "houses.csv", "--sample-seed", "5"}, {"--sample-seed is not a setting of"});
+}
+
+// Cars of model years, as dates.
+TEST(PredictDates, NumbersAreRefusedAndYearsFarAwayNoted) {
+  const Workplace place;
+  std::string table = "year,weight,y\n";
+  for (int i = 0; i < 60; ++i)
+    table += fmt::format("{}-01-01,{},{}\n", 1970 + i % 13, 1500 + 37 * i, 0.5 * i + i % 13);
+  place.write("cars.csv", table);
+  ASSERT_EQ(place.stoker({"train", "cars.csv", "--target", "y", "--model", "ridge"}).code, 0);
+  place.write("number.csv", "year,weight\n1975,2000\n");
+  place.write("rows.jsonl", "{\"year\": 1975, \"weight\": 2000}\n");
+  for (const char* file : {"number.csv", "rows.jsonl"}) {
+    const Finished refused = place.stoker({"predict", "latest", file});
+    EXPECT_EQ(refused.code, 2) << file << refused.output;
+    EXPECT_THAT(refused.errors, HasSubstr("'year' contains numbers, but held dates (such as 1970-01-01)"))
+        << file;
+  }
+  place.write("far.csv", "year,weight\n2044-01-01,2000\n");
+  const Finished far = place.stoker({"predict", "latest", "far.csv", "--json"});
+  ASSERT_EQ(far.code, 0) << far.errors;
+  EXPECT_THAT(far.errors,
+              HasSubstr("values far from those of training: 1 in 'year' (1970-01-01 to 1982-01-01)"));
+  EXPECT_EQ(nlohmann::json::parse(far.output).at("outside").at("year").at("high"), "1982-01-01");
 }
 
 TEST_F(Predict, NamesAColumnThatIsMissing) {

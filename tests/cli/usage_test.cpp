@@ -2,6 +2,7 @@
 #include <regex>
 #include <sstream>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -102,6 +103,57 @@ TEST(Usage, TrainPrintsWhatItChoseByTheData) {
   EXPECT_THAT(chosen, HasSubstr("batch_size 32"));
   EXPECT_THAT(chosen, testing::Not(HasSubstr("epochs 2,")));  // given, not chosen
   EXPECT_THAT(trained.errors, HasSubstr("why: "));
+}
+
+TEST(Usage, TrainChoosesNothingForDataThatIsNotThere) {
+  const Workplace place;
+  for (const char* data : {"nosuch.csv", "dataset:fairr"}) {
+    const Finished refused = place.stoker({"train", data, "--target", "a"});
+    EXPECT_EQ(refused.code, 2) << data;
+    EXPECT_THAT(refused.errors, testing::AnyOf(HasSubstr("does not exist"), HasSubstr("no dataset 'fairr'")));
+    EXPECT_THAT(refused.errors, testing::Not(HasSubstr("chosen for"))) << data;
+  }
+}
+
+TEST(Usage, TrainTakesNoSettingsOfSamplesForAFile) {
+  const Workplace place;
+  place.write("houses.csv", small_table(40));
+  const Finished refused = place.stoker({"train", "houses.csv", "--target", "y", "--sample-rows", "5"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.errors, HasSubstr("--sample-rows is not a setting of houses.csv"));
+}
+
+TEST(Usage, TrainNamesTheRowsOfTheFileWithoutATarget) {
+  const Workplace place;
+  std::string table = "a,y\n";
+  for (int row = 1; row <= 100; ++row)
+    table += row % 13 == 0 ? fmt::format("{},\n", row) : fmt::format("{},{}.5\n", row, row * row % 31);
+  place.write("rows.csv", table);
+  for (const char* model : {"ridge", "neural_network"}) {
+    const Finished refused = place.stoker({"train", "rows.csv", "--target", "y", "--model", model});
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_THAT(
+        refused.errors,
+        testing::AllOf(HasSubstr("missing in 7 of 100 rows, first in rows 13, 26, 39, 52, 65;"),
+                       HasSubstr("where: [\"y is not null\"]"), testing::Not(HasSubstr("chosen for"))));
+  }
+}
+
+TEST(Usage, TrainKeepsNoSharesOfClassesInASplitByTime) {
+  const Workplace place;
+  std::string table = "date,heat,weather\n";
+  for (int i = 0; i < 120; ++i)
+    table += fmt::format("20{}-{:02}-{:02},{},{}\n", 12 + i / 30, 1 + i % 12, 1 + i % 28, i * 7 % 31,
+                         i * 7 % 31 > 14 ? "sun" : "rain");
+  place.write("weather.csv", table);
+  const Finished trained =
+      place.stoker({"train", "weather.csv", "--target", "weather", "--model", "logistic_regression",
+                    "--time-column", "date", "--test-from", "2015-01-01"});
+  EXPECT_EQ(trained.code, 0) << trained.errors;
+  const Finished by_ids =
+      place.stoker({"train", "weather.csv", "--target", "weather", "--model", "logistic_regression",
+                    "--train-ids", "0,1,2,3,4,5,6,7,8,9,10,11", "--test-ids", "12,13,14,15,16,17"});
+  EXPECT_EQ(by_ids.code, 0) << by_ids.errors;
 }
 
 TEST(Usage, TrainChoosesNothingForAFaultyTable) {

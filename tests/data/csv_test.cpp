@@ -15,6 +15,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::vector<std::string> types_of(const Table& table) {
   std::vector<std::string> types;
@@ -125,6 +126,16 @@ TEST(Csv, ReadsOneLongRowAmongShortOnes) {
 
 TEST(Csv, RefusesTwoColumnsOfOneName) {
   EXPECT_THAT(refusal([] { table_of("a,b,a\n1,2,3\n"); }), HasSubstr("two columns named 'a'"));
+}
+
+TEST(Csv, QuotesThatBelongToANameAreNamed) {
+  const Table table = table_of("'age'\t'vote'\t\"it's\"\n36\t1\t2\n20\t0\t2\n");
+  EXPECT_THAT(refusal([&] { table.column("vote"); }),
+              AllOf(HasSubstr("column 'vote' is not in the table"),
+                    HasSubstr("ask for 'vote' with its quotes (on a command line: \"'vote'\")"),
+                    Not(HasSubstr("did you mean"))));
+  EXPECT_EQ(refusal([&] { table.column("'vote'"); }), "");
+  EXPECT_THAT(refusal([&] { table.column("votes"); }), HasSubstr("did you mean 'vote'?"));
 }
 
 TEST(Csv, NamesNamelessColumns) {

@@ -95,11 +95,11 @@ TEST(RowNumbers, InErrorsAreThoseOfTheFile) {
   EXPECT_THAT(refusal([] {
                 fitted_to(part_of("x,y\n1,1.5\n2,2.5\n3,nan\n4,3.5\n", {1, 2, 3}));
               }),
-              HasSubstr("missing in 1 of 3 rows, first in row 3;"));
+              HasSubstr("missing in 1 of 3 rows of this part of the table, first in row 3;"));
   EXPECT_THAT(refusal([] {
                 fitted_to(part_of("x,y\n1,a\n2,b\n3,\n4,a\n", {1, 2, 3}));
               }),
-              HasSubstr("missing in 1 of 3 rows, first in row 3;"));
+              HasSubstr("missing in 1 of 3 rows of this part of the table, first in row 3;"));
   EXPECT_THAT(refusal([] {
                 fitted_to(part_of("x,y\n1,1.5\n2,2.5\ninf,2.5\n4,3.5\n", {1, 2, 3}));
               }),

@@ -6,11 +6,13 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "data/source.h"
 #include "model/example_models.h"
+#include "predict/predictions_json.h"
 
 namespace stoker {
 namespace {
@@ -163,8 +165,51 @@ TEST(RowPredictor, RefusesWhatIsNoNumberOrDate) {
   EXPECT_THAT(refusal_of({Cell::Kind::text, 0, "large"}, "area"), HasSubstr("'large' in row 1"));
   EXPECT_THAT(refusal_of({Cell::Kind::text, 0, "31/31/2020"}, "sold"),
               HasSubstr("is no date in the form %d/%m/%Y"));
+  EXPECT_THAT(
+      refusal_of({Cell::Kind::text, 0, "31/31/2020"}, "sold"),
+      HasSubstr("contains text, but held dates (such as 01/01/2010) in training: '31/31/2020' in row 1"));
+  EXPECT_THAT(
+      refusal_of({Cell::Kind::number, 20200131}, "sold"),
+      HasSubstr("contains numbers, but held dates (such as 01/01/2010) in training: 20200131 in row 1"));
+  EXPECT_THAT(refusal_of({Cell::Kind::truth, 1}, "sold"), HasSubstr("contains booleans"));
+  EXPECT_THAT(refusal_of({Cell::Kind::text, 0, "2020-01-31"}, "area"), HasSubstr("held numbers in training"));
   EXPECT_THAT(refusal_of({Cell::Kind::number, 1e300}, "area"), HasSubstr("too large for float32"));
   EXPECT_EQ(refusal_of({Cell::Kind::number, 7}, "town"), "");
+}
+
+// Without a form, as files have dates that their reader knows by itself.
+TEST(RowPredictor, RefusesNumbersWhereDatesHadTheFormOfTheirFile) {
+  Model model = network_of_sales({}, "price");
+  nlohmann::json preparation = model.preparation.to_json();
+  for (auto& column : preparation["columns"]) column.erase("date_form");
+  model.preparation = Preparation::from_json(preparation);
+  const RowPredictor predictor(std::make_shared<const Model>(std::move(model)));
+  std::vector<Cell> cells = cells_of(sales().front(), predictor.columns());
+  Cell& sold = cells[static_cast<std::size_t>(std::ranges::find(predictor.columns(), "sold") -
+                                              predictor.columns().begin())];
+  for (const Cell& cell :
+       {Cell{Cell::Kind::number, 1975}, Cell{Cell::Kind::number, 19750101}, Cell{Cell::Kind::truth, 1}}) {
+    sold = cell;
+    EXPECT_THROW(predictor.predict(cells), Error) << cell.number;
+  }
+  sold = {Cell::Kind::text, 0, "2015-01-01"};
+  EXPECT_EQ(predictor.predict(cells).rows(), 1);
+}
+
+TEST(RowPredictor, NotesDatesFarFromThoseOfTraining) {
+  const RowPredictor predictor(std::make_shared<const Model>(network_of_sales({}, "price")));
+  std::vector<Cell> cells = cells_of(sales().front(), predictor.columns());
+  Cell& sold = cells[static_cast<std::size_t>(std::ranges::find(predictor.columns(), "sold") -
+                                              predictor.columns().begin())];
+  sold = {Cell::Kind::text, 0, "31/12/2044"};
+  EXPECT_EQ(gaps_text(predictor.gaps(cells)),
+            "values far from those of training: 1 in 'sold' (2010-01-01 to 2018-12-24)");
+  nlohmann::json answer;
+  add_gaps(answer, predictor.gaps(cells));
+  EXPECT_EQ(answer["outside"]["sold"],
+            (nlohmann::json{{"rows", 1}, {"low", "2010-01-01"}, {"high", "2018-12-24"}}));
+  sold = {Cell::Kind::text, 0, "31/12/2019"};
+  EXPECT_TRUE(predictor.gaps(cells).empty());
 }
 
 TEST(RowPredictor, SaysWhichModelsItCannotServe) {

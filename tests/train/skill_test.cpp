@@ -182,7 +182,8 @@ Table rise_and_fall(std::int64_t horizon) {
 TEST(Skill, WithTooFewBlocksOfTimeForATestIsComparedByTheMainMetric) {
   const Table table = rise_and_fall(6);
   const SplitRows rows = split_rows(table, {});
-  FitRequest request = test::request_for(take_rows(table, rows.first), test::spec_of("ridge"));
+  const Table training = take_rows(table, rows.first);
+  FitRequest request = test::request_for(training, test::spec_of("ridge"));
   request.preparation.target_column = "y";
   request.preparation.relative_to = RelativeTo::last;
   test::RecordingListener listener;

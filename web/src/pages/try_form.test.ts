@@ -30,8 +30,8 @@ it('a row of a table comes with what is true of it, where the table has the targ
 
 it('what an answer notes is told by the column, what lies far outside first', () => {
   const words = { filled: (count: number, column: string) => `${count} of ${column} filled`, unseen: (_: number, column: string) => `${column} unseen`, outside: (_: number, column: string, low: string, high: string) => `${column} not in ${low} to ${high}` };
-  const answer = { predictions: [1], filled: { age: 1 }, unseen: { town: 1 }, outside: { rooms: { rows: 1, low: 1, high: 8 } }, notes: ['no column x'] };
-  expect(notesOf(answer, words)).toEqual(['rooms not in 1 to 8', 'town unseen', '1 of age filled', 'no column x']);
+  const answer = { predictions: [1], filled: { age: 1 }, unseen: { town: 1 }, outside: { rooms: { rows: 1, low: 1, high: 8 }, sold: { rows: 1, low: '2012-01-01', high: '2015-12-31' } }, notes: ['no column x'] };
+  expect(notesOf(answer, words)).toEqual(['rooms not in 1 to 8', 'sold not in 2012-01-01 to 2015-12-31', 'town unseen', '1 of age filled', 'no column x']);
   expect(notesOf({ predictions: [1] }, words)).toEqual([]);
 });
 

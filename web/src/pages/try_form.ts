@@ -68,7 +68,7 @@ export interface Prediction {
   filled?: Record<string, number>;
   unseen?: Record<string, number>;
   notes?: string[];
-  outside?: Record<string, { rows: number; low: number; high: number }>;
+  outside?: Record<string, { rows: number; low: number | string; high: number | string }>; // dates are text
   target?: string;
 }
 
@@ -78,9 +78,11 @@ export interface NoteWords {
   unseen: (count: number, column: string) => string;
   outside: (count: number, column: string, low: string, high: string) => string;
 }
+const endText = (end: number | string): string => (typeof end === 'number' ? figure(end) : end);
+
 export function notesOf(answer: Prediction, words: NoteWords): string[] {
   return [
-    ...Object.entries(answer.outside ?? {}).map(([column, { rows, low, high }]) => words.outside(rows, column, figure(low), figure(high))),
+    ...Object.entries(answer.outside ?? {}).map(([column, { rows, low, high }]) => words.outside(rows, column, endText(low), endText(high))),
     ...Object.entries(answer.unseen ?? {}).map(([column, values]) => words.unseen(values, column)),
     ...Object.entries(answer.filled ?? {}).map(([column, values]) => words.filled(values, column)),
     ...(answer.notes ?? []),
