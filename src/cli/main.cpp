@@ -110,11 +110,12 @@ void keep_freed_pages_from_step_to_step() {
 
 // mimalloc, by which Arrow allocates, reserves a GiB of addresses at a time. `ulimit -v` counts it whole, so
 // that a process with room for a GiB and little more had less left to train with than one with a lower limit.
-void reserve_few_addresses_under_a_limit() {
+// Its own settings are read before main(), Arrow's choice of an allocator is not.
+void take_no_reserves_under_a_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
   constexpr int overwrite = 0;
-  setenv("MIMALLOC_ARENA_RESERVE", "65536", overwrite);  // KiB
+  setenv("ARROW_DEFAULT_MEMORY_POOL", "system", overwrite);
 }
 
 int act_or_complain(int argc, char** argv) {
@@ -147,7 +148,7 @@ int main(int argc, char** argv) {
   explain_cpu_limits();
   cli::clear_up_when_ended();
   cli::keep_freed_pages_from_step_to_step();
-  cli::reserve_few_addresses_under_a_limit();
+  cli::take_no_reserves_under_a_limit();
   torch_door::let_waiting_threads_sleep();
   const int code = cli::act_or_complain(argc, argv);
   if (!arrow_may_wait_in_vain()) return code;
