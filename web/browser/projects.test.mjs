@@ -19,6 +19,8 @@ test('a token of two projects switches between them, and what it may do follows'
   await page.getByRole('button', { name: 'Upload' }).waitFor();
   // The page is loaded anew.
   await Promise.all([page.waitForEvent('load'), page.getByLabel('Project').selectOption({ label: 'wells' })]);
+  // The canvas is open, whose buttons must not lie over the links.
+  await page.getByRole('button', { name: 'Run all' }).waitFor();
   await page.getByRole('link', { name: 'Data' }).click();
   await becomes(datasetsOn(page), /in-wells/);
   assert.doesNotMatch(await datasetsOn(page)(), /in-default/);
