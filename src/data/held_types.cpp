@@ -21,10 +21,11 @@
 namespace stoker {
 namespace {
 
-// The form to name for a column that holds this value.
-std::string form_to_name(std::string_view value, const PreparedColumn& column) {
-  const std::string digits = "%Y%m%d";
-  if (DateForm(digits).parse(value)) return digits;
+constexpr const char* form_of_digits = "%Y%m%d";
+
+// The form to suggest for a column that holds this value.
+std::string form_to_suggest(std::string_view value, const PreparedColumn& column) {
+  if (DateForm(form_of_digits).parse(value)) return form_of_digits;
   for (const DateForm& form : usual_date_forms())
     if (form.parse(value)) return form.text();
   return column.date_form.empty() ? "%Y-%m-%d" : column.date_form;
@@ -54,12 +55,15 @@ std::optional<std::size_t> first_no_date(const TextValues& texts, const std::str
   const auto row = first_no_date(texts, column.date_form);
   if (!row) refuse("{}", found);
   const std::string_view value = texts.values[*row];
+  const std::string in_row = fmt::format("{}: '{}' in row {}", found, shortened(value),
+                                         row_number_in(table, static_cast<std::int64_t>(*row), column.name));
+  // No form of dates would read 1975.
+  if (kind != ColumnKind::text && !DateForm(form_of_digits).parse(value))
+    refuse("{}; write it as a date, as in training", in_row);
   refuse(
-      "{}: '{}' in row {}; write it as a date, or give the form of its dates in date_columns when the data "
-      "is "
-      "read, so that other values count as missing (--date-columns '{}={}')",
-      found, shortened(value), row_number_in(table, static_cast<std::int64_t>(*row), column.name),
-      column.name, form_to_name(value, column));
+      "{}; write it as a date, or give the form of the dates in date_columns when the data is read, so that "
+      "other values count as missing (--date-columns '{}={}')",
+      in_row, column.name, form_to_suggest(value, column));
 }
 
 [[noreturn]] void refuse_text_in_place_of_numbers(const PreparedColumn& column, const Table& table,

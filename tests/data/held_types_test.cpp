@@ -44,7 +44,7 @@ TEST(HeldTypes, NumbersInPlaceOfDatesAreRejected) {
   for (const char* number : {"1975", "19750101", "1975.5"})
     EXPECT_THAT(refusal_to_apply(learnt_from_dates(), table_of(fmt::format("day\n1\n{}\n", number))),
                 AllOf(HasSubstr("column 'day' contains numbers, but held dates (such as 1970-01-01)"),
-                      HasSubstr("'1' in row 1"), HasSubstr("--date-columns 'day=")))
+                      HasSubstr("'1' in row 1"), Not(HasSubstr("--date-columns"))))
         << number;
   EXPECT_THAT(refusal_to_apply(learnt_from_dates(), table_of("day\n19750101\n")), HasSubstr("'day=%Y%m%d'"));
   EXPECT_THAT(refusal_to_apply(learnt_from_dates(), table_of("day\ntrue\nfalse\n")),
