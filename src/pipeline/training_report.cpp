@@ -133,9 +133,7 @@ void add_what_was_learnt(const json& report, RunRecord::Training& line) {
   line.features = report.value("columns", std::int64_t{0});
   line.measured_rows = report.value("measured_rows", line.rows);
   if (report.contains("metrics")) {
-    std::vector<Metric> known{pinball_metric()};
-    known.insert(known.end(), metrics().begin(), metrics().end());
-    for (const Metric& metric : known)
+    for (const Metric& metric : metrics_of_records())
       if (const auto found = report.at("metrics").find(metric.name); found != report.at("metrics").end())
         line.metrics.emplace_back(metric.name, number_from(*found));
   }

@@ -178,6 +178,12 @@ const Metric& pinball_metric() {
   return of_quantiles;
 }
 
+std::vector<Metric> metrics_of_records() {
+  std::vector<Metric> all{of_quantiles};
+  all.insert(all.end(), all_metrics.begin(), all_metrics.end());
+  return all;
+}
+
 std::pair<std::string, double> share_below(const MeasuredRows& rows) {
   double below = 0;
   for (std::size_t row = 0; row < rows.actual.size(); ++row)

@@ -46,6 +46,8 @@ std::span<const Metric> metrics();
 // What models with `loss: quantile` are measured by first. It is in no list that documents choose from, since
 // it is of the model's own quantile.
 const Metric& pinball_metric();
+// It and metrics(): what a record may have. The first that it has is the main metric of the model.
+std::vector<Metric> metrics_of_records();
 double pinball_loss_of(double actual, double predicted, double quantile);  // of one number
 // The share of the rows below their predictions, to be compared with the quantile in its name:
 // share_below_for_0.9.

@@ -111,11 +111,8 @@ Response compare_runs(Service& service, Call& call) {
 }
 
 Response list_metrics() {
-  // The first that a run has is its main metric.
-  std::vector<Metric> all{pinball_metric()};
-  all.insert(all.end(), metrics().begin(), metrics().end());
   json list = json::array();
-  for (const Metric& metric : all)
+  for (const Metric& metric : metrics_of_records())
     list.push_back({{"name", metric.name},
                     {"title", metric.title},
                     {"higher_is_better", metric.higher_is_better},
