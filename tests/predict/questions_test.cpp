@@ -11,7 +11,6 @@
 #include "base/human_number.h"
 #include "base/random.h"
 #include "data/column_values.h"
-#include "data/windows.h"
 #include "model/fixtures.h"
 #include "predict/calibration.h"
 #include "predict/certainty.h"
@@ -182,102 +181,6 @@ TEST(Intervals, AreTheSameEachTime) {
   const auto again = intervals_of(measured_numbers(actual, predicted), all);
   ASSERT_EQ(once.size(), again.size());
   for (std::size_t i = 0; i < once.size(); ++i) EXPECT_EQ(once[i].low, again[i].low);
-}
-
-TEST(Baseline, OfNumbersIsTheMeanOfTheTrainingRows) {
-  PreparationConfig config;
-  config.target_column = "y";
-  const Preparation preparation =
-      Preparation::fit(table_of("x,y\n1,1\n2,2\n3,3\n4,6\n"), config, Scaling::none, no_notes());
-  const std::vector<double> actual{10, 20};
-  const auto naive = naive_numbers(preparation, table_of("x,y\n1,10\n2,20\n"), actual);
-  ASSERT_EQ(naive.size(), 1U);
-  EXPECT_EQ(naive[0].predicts, "the mean");
-  EXPECT_THAT(naive[0].values, ElementsAre(3, 3));
-}
-
-TEST(Baseline, OfClassesIsTheMostFrequentOfTheTrainingRowsWithTheSharesOfAll) {
-  PreparationConfig config;
-  config.target_column = "y";
-  const Preparation preparation =
-      Preparation::fit(table_of("x,y\n1,no\n2,no\n3,no\n4,yes\n"), config, Scaling::none, no_notes());
-  const std::vector<std::int64_t> actual{1, 1, 0, 2};  // the last is a class that training did not have
-  const auto naive = naive_classes(preparation, actual, 3);
-  ASSERT_EQ(naive.size(), 1U);
-  EXPECT_THAT(naive[0].scored.predicted, ElementsAre(0, 0, 0, 0));
-  EXPECT_THAT(naive[0].scored.of_actual, ElementsAre(0.25, 0.25, 0.75, 0));
-  const Baseline baseline = baseline_of_classes(naive[0], actual, 3, metrics_for(Task::multiclass));
-  EXPECT_EQ(baseline.metrics.front(), (std::pair<std::string, double>("accuracy", 0.25)));
-}
-
-// Each series has an answer of its own, and its first rows have no earlier one.
-TEST(Baseline, OfTheLastValueIsOfTheSameSeries) {
-  std::string csv = "t,g,x,y\n";
-  for (int series = 0; series < 4; ++series)
-    for (int t = 0; t < 20; ++t) csv += fmt::format("{},g{},{},{}\n", t, series, t % 7, 100 * series);
-  WindowsConfig windows;
-  windows.length = 2;
-  windows.horizon = 4;
-  windows.answer = Answer::given;
-  windows.layout = WindowLayout::columns;
-  windows.target_column = "y";
-  windows.group_column = "g";
-  windows.time_column = "t";
-  const Table table = frame_series(table_of(csv), windows, FramedRows::to_learn, no_notes());
-  PreparationConfig config;
-  config.target_column = "y";
-  config.task = TaskChoice::regression;
-  const Preparation preparation = Preparation::fit(table, config, Scaling::none, no_notes());
-  const std::vector<double> actual = read_numbers(*table.column("y"));
-  const auto naive = naive_numbers(preparation, table, actual);
-  ASSERT_EQ(naive.size(), 2U);
-  EXPECT_EQ(naive[1].predicts, "the last value");
-  for (std::size_t row = 0; row < actual.size(); ++row)
-    EXPECT_TRUE(naive[1].values[row] == actual[row] || naive[1].values[row] == naive[0].values[row])
-        << row << ": " << naive[1].values[row];
-}
-
-// So many rows of the second class, the first ones, among 100.
-std::optional<SkillVerdict> verdict_without_skill(int rare, std::uint64_t seed) {
-  std::vector<std::int64_t> actual(100, 0);
-  std::fill_n(actual.begin(), rare, 1);
-  Predictions predictions;
-  predictions.task = Task::binary;
-  predictions.class_names = {"no", "yes"};
-  const RandomKey key = random_key(seed, Purpose::sample, 0);
-  for (std::uint32_t row = 0; row < 100; ++row) {
-    const double yes = rare / 100.0 * std::exp(0.1 * normal(key, row));
-    predictions.classes.push_back(0);
-    predictions.probabilities.push_back(1 - yes);
-    predictions.probabilities.push_back(yes);
-  }
-  NaivePrediction naive{"the most frequent class", {}};
-  naive.scored.predicted.assign(actual.size(), 0);
-  for (const std::int64_t each : actual)
-    naive.scored.of_actual.push_back(each == 1 ? rare / 100.0 : 1 - rare / 100.0);
-  return verdict_on_classes(rows_of(actual, predictions), {naive}, {});
-}
-
-// One row in front of all others is luck, which the spread of the gains does not show.
-TEST(VerdictOnClasses, OfARareClassIsRarelyBetterWithoutSkill) {
-  for (const int rare : {1, 2, 4}) {
-    int better = 0;
-    for (std::uint64_t seed = 0; seed < 400; ++seed) {
-      const auto verdict = verdict_without_skill(rare, seed);
-      ASSERT_TRUE(verdict);
-      better += verdict->is_better ? 1 : 0;
-    }
-    EXPECT_LE(better, 20) << rare << " rows of the rare class";
-  }
-}
-
-TEST(VerdictOnClasses, OfOneClassIsNone) {
-  const std::vector<std::int64_t> actual{1, 1, 1};
-  const Predictions predictions = sure_predictions(actual);
-  NaivePrediction naive{"the most frequent class", {}};
-  naive.scored.predicted.assign(3, 0);
-  naive.scored.of_actual.assign(3, 0.4);
-  EXPECT_FALSE(verdict_on_classes(rows_of(actual, predictions), {naive}, {}));
 }
 
 // y = 3 a, while b is noise and kind adds 6 for brick: three columns of four numbers.
