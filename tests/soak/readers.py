@@ -85,7 +85,7 @@ def packed_files():
 
 def jsonl_files():
     rows = [json.dumps({"a": i, "b": i / 2, "c": f"text {i}", "d": None if i % 3 else True}) for i in range(40)]
-    return {"a.jsonl": "\n".join(rows).encode()}
+    return {"a.jsonl": "\n".join(rows).encode(), "b.json": ("[" + ",\n".join(rows) + "]").encode()}
 
 
 def arff_files():
