@@ -7,8 +7,7 @@
 
 namespace stoker::cli {
 
-// What the run of a model measured that its predictions should not be relied on for. Nothing is known of a
-// model folder that is in no run folder.
+// The cautions in the evaluations of the run that the model folder is in; none if it is in no run folder.
 std::vector<Caution> cautions_about(const std::filesystem::path& model_folder);
 
 }  // namespace stoker::cli

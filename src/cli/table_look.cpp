@@ -43,7 +43,7 @@ bool is_quickly_opened(const SourceConfig& source) {
   return std::filesystem::file_size(source.path, error) <= most_bytes_of(source) && !error;
 }
 
-// False for a file or a dataset that is not, which the run says in an error.
+// Whether the file or the datasets exist. If not, the run reports it.
 bool is_data_there(const SourceConfig& source) {
   std::error_code error;
   if (source.source == SourceKind::datasets) {
@@ -73,7 +73,7 @@ PreparationConfig preparation_from(const config::Value& settings, const std::str
   return preparation;
 }
 
-// What else is wrong with the target is left for the run to name.
+// The run reports any other problem with the target.
 std::string missing_targets_in(const Table& table, const std::string& target) {
   return table.has_column(target) && !table.cubes ? text_of_missing_targets(table, target) : "";
 }
@@ -106,9 +106,9 @@ std::optional<LookedAtTable> look_at_table(const SourceConfig& source, const std
     const std::optional<Table> start =
         count || look == Look::at_first_rows ? opened.first_rows() : std::nullopt;
     Table table = start ? *start : opened.read();
-    if (!windows && !missing_targets_in(table, target).empty()) {
+    if (const std::string missing = windows ? "" : missing_targets_in(table, target); !missing.empty()) {
       LookedAtTable incomplete;
-      incomplete.missing_targets = missing_targets_in(start ? opened.read() : table, target);
+      incomplete.missing_targets = start ? missing_targets_in(opened.read(), target) : missing;
       return incomplete;
     }
     InputForm form(Scaling::none);

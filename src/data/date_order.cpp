@@ -6,7 +6,6 @@
 #include <vector>
 
 #include <arrow/chunked_array.h>
-#include <arrow/type.h>
 
 #include "data/column_values.h"
 
@@ -16,11 +15,6 @@ namespace {
 constexpr std::size_t fewest_rows = 20;
 constexpr std::size_t most_rows_of_a_date = 10;
 constexpr double nearly_all = 0.9;
-
-bool is_of_dates(const arrow::DataType& type) {
-  return type.id() == arrow::Type::TIMESTAMP || type.id() == arrow::Type::DATE32 ||
-         type.id() == arrow::Type::DATE64;
-}
 
 bool are_times_in_order(std::vector<double> times) {
   std::erase_if(times, [](double each) { return std::isnan(each); });
@@ -44,7 +38,7 @@ bool are_times_in_order(std::vector<double> times) {
 std::string column_of_dates_in_order(const Table& table) {
   for (const std::string& name : table.column_names()) {
     const auto column = table.column(name);
-    if (is_of_dates(*column->type()) && are_times_in_order(read_numbers(*column))) return name;
+    if (holds_dates(*column->type()) && are_times_in_order(read_numbers(*column))) return name;
   }
   return "";
 }

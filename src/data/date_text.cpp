@@ -10,7 +10,7 @@
 namespace stoker {
 namespace {
 
-// What a letter of a form stands for.
+// The text for one letter of a date form, such as Y for the year.
 std::string part_text(char letter, const std::tm& moment) {
   switch (letter) {
     case 'F':

@@ -51,7 +51,7 @@ std::string in_quotes_of_header(const std::string& name, const std::vector<std::
   return "";
 }
 
-// What a person may have meant.
+// A suggestion for an unknown column name.
 std::string column_meant(const std::string& name, const std::vector<std::string>& columns) {
   const std::string quoted = in_quotes_of_header(name, columns);
   if (quoted.empty()) return did_you_mean(name, columns);

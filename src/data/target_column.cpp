@@ -398,10 +398,11 @@ std::vector<double> target_numbers_or_nan(const Table& table, const std::string&
 }
 
 std::string text_of_missing_targets(const Table& table, const std::string& column) {
-  const ColumnKind kind = kind_of(*table.column(column)->type());
-  if (!is_numeric(kind) && kind != ColumnKind::text) return "";
-  const std::vector<std::uint8_t> missing = missing_targets(table, column);
-  return std::ranges::count(missing, 1) == 0 ? "" : missing_text(table, column, missing);
+  const auto values = table.column(column);
+  const ColumnKind kind = kind_of(*values->type());
+  const bool can_be_target = is_numeric(kind) || kind == ColumnKind::text;
+  if (!can_be_target || count_missing(*values) == 0) return "";
+  return missing_text(table, column, missing_targets(table, column));
 }
 
 std::vector<std::uint8_t> missing_targets(const Table& table, const std::string& column) {

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-// What an evaluation found that predictions should not be relied on for.
+// Warnings about predictions that an evaluation found unreliable.
 namespace stoker {
 
 enum class Doubtful { probabilities, intervals };
