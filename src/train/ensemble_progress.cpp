@@ -23,6 +23,13 @@ void EnsembleProgress::OfMember::note(Severity severity, const std::string& mess
   whole_.listener_.note(severity, is_named ? whole_.name_of_member(number) + ": " + message : message);
 }
 
+Notes EnsembleProgress::notes() {
+  return [this](Severity severity, const std::string& message) {
+    const std::lock_guard lock(mutex_);
+    listener_.note(severity, message);
+  };
+}
+
 void EnsembleProgress::member_ended(std::size_t member) {
   const std::lock_guard lock(mutex_);
   OfMember& ended = members_.at(member);

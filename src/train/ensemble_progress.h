@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/notes.h"
 #include "train/progress.h"
 
 namespace stoker {
@@ -21,6 +22,8 @@ class EnsembleProgress {
 
   TrainingListener& of_member(std::size_t member) { return members_.at(member); }
   void member_ended(std::size_t member);
+  // Notes about the whole. The listener hears them and its members one at a time.
+  Notes notes();
 
  private:
   class OfMember : public TrainingListener {

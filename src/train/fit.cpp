@@ -66,7 +66,7 @@ FitResult fit(const FitRequest& request, TrainingListener& listener, const StopS
   refuse_decision_without_rows(request.spec, request.config);
   if (request.training.cubes) refuse_for_cubes(request.config);
   if (!request.config.walk_forward.is_wanted()) return fit_one(request, listener, stop);
-  return fit_walking_forward(request, fit_one, listener, notes_to(listener), stop);
+  return fit_walking_forward(request, fit_one, listener, stop);
 }
 
 }  // namespace stoker

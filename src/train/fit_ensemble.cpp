@@ -83,13 +83,13 @@ class EnsembleTraining {
   EnsembleTraining(const FitRequest& request, TrainingListener& listener, const Notes& notes,
                    const StopSignal& stop)
       : request_(request),
-        notes_(notes),
         common_(settle(request, notes)),
         time_spent_(request.spec.is_solved() ? fs::path() : request.checkpoints, request.resume),
         own_batches_(request.checkpoints, request.resume),
         batches_(request.batches == nullptr ? own_batches_ : *request.batches),
         trained_(common_.rows.size()),
-        progress_(common_.rows.size(), listener) {
+        progress_(common_.rows.size(), listener),
+        notes_(progress_.notes()) {
     progress_.name_of_member = [this](std::size_t number) { return name_of_member(number); };
     stop_.heed(stop);
     if (request.config.time_limit > 0)
@@ -436,7 +436,6 @@ class EnsembleTraining {
   }
 
   const FitRequest& request_;
-  const Notes& notes_;
   Common common_;
   TimeSpent time_spent_;
   StopSignal stop_;  // the caller's, the time limit, and for all to stop when one cannot go on
@@ -444,6 +443,7 @@ class EnsembleTraining {
   ChosenBatches& batches_;
   std::vector<std::optional<TrainedMember>> trained_;
   EnsembleProgress progress_;
+  const Notes notes_;
   LastCheckpoints own_last_;
   std::atomic<bool> has_reported_lack_of_memory_ = false;
 };

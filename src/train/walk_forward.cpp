@@ -113,18 +113,18 @@ void append(OutOfFold& all, const OutOfFold& more) {
 class WalkForward {
  public:
   WalkForward(const FitRequest& request, const FitOne& fit_one, TrainingListener& listener,
-              const Notes& notes, const StopSignal& stop)
+              const StopSignal& stop)
       : request_(request),
         fit_one_(fit_one),
         preparation_(request.preparation),
-        notes_(notes),
         device_(request.spec.is_solved() ? Device::cpu() : choose_device(request.config.device, no_notes())),
         rows_(walk_forward_rows(request.training, request.config.walk_forward)),
         time_spent_(request.checkpoints, request.resume),
         batches_(request.checkpoints, request.resume),
-        warnings_(notes),
         measured_(rows_.folds.size()),
-        progress_(rows_.folds.size() + 1, listener) {
+        progress_(rows_.folds.size() + 1, listener),
+        notes_(progress_.notes()),
+        warnings_(notes_) {
     stop_.heed(stop);
     if (request.config.time_limit > 0)
       stop_.stop_after(request.config.time_limit - time_spent_.of_earlier_sittings());
@@ -295,16 +295,16 @@ class WalkForward {
   const FitRequest& request_;
   const FitOne& fit_one_;
   PreparationConfig preparation_;  // its task is settled on all rows
-  const Notes& notes_;
   const Device device_;
   const WalkForwardRows rows_;
   TimeSpent time_spent_;
   ChosenBatches batches_;
-  WarningsOnce warnings_;
   StopSignal stop_;  // the caller's, the time limit, and for all to stop when one cannot go on
   std::optional<FitResult> kept_;
   std::vector<std::optional<MeasuredFold>> measured_;
   EnsembleProgress progress_;
+  const Notes notes_;
+  WarningsOnce warnings_;
   LastCheckpoints last_checkpoints_;
 };
 
@@ -335,8 +335,8 @@ Table rows_of_kept_model(const Table& table, const WalkForwardConfig& config) {
 }
 
 FitResult fit_walking_forward(const FitRequest& request, const FitOne& fit_one, TrainingListener& listener,
-                              const Notes& notes, const StopSignal& stop) {
-  return WalkForward(request, fit_one, listener, notes, stop).fit();
+                              const StopSignal& stop) {
+  return WalkForward(request, fit_one, listener, stop).fit();
 }
 
 }  // namespace stoker

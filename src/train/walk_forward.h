@@ -3,7 +3,6 @@
 #include <functional>
 #include <vector>
 
-#include "base/notes.h"
 #include "base/stop.h"
 #include "data/split.h"
 #include "train/fit_request.h"
@@ -26,6 +25,6 @@ using FitOne = std::function<FitResult(const FitRequest&, TrainingListener&, con
 // that is chosen for a fold has seen the rows that it is measured on. The model that is kept comes first; out
 // of time, folds that are not finished are left out.
 FitResult fit_walking_forward(const FitRequest& request, const FitOne& fit_one, TrainingListener& listener,
-                              const Notes& notes, const StopSignal& stop);
+                              const StopSignal& stop);
 
 }  // namespace stoker
