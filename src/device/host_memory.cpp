@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include <malloc.h>
+#include <pthread.h>
 #include <sys/resource.h>
 
 #include "base/error.h"
@@ -57,6 +58,22 @@ const rlimit& original_data_limit() {
   return limit;
 }
 
+// The stack of a thread counts whole towards RLIMIT_DATA, although little of it is used. The usual 8 MiB for
+// each of many cores would leave so much room that allocations pass which the control group has no memory
+// for.
+std::uint64_t small_stack_of_new_threads() {
+  constexpr std::size_t most = std::size_t{2} << 20U;
+  pthread_attr_t attributes;
+  if (::pthread_getattr_default_np(&attributes) != 0) return most;
+  std::size_t size = 0;
+  ::pthread_attr_getstacksize(&attributes, &size);
+  if (size > most && ::pthread_attr_setstacksize(&attributes, most) == 0 &&
+      ::pthread_setattr_default_np(&attributes) == 0)
+    size = most;
+  ::pthread_attr_destroy(&attributes);
+  return size;
+}
+
 }  // namespace
 
 std::optional<std::uint64_t> bytes_in_environment(const char* variable) {
@@ -95,11 +112,8 @@ void fail_allocations_beyond_control_groups(int threads, const ControlGroups& gr
   if (!of_groups) return;
   // The kernel counts its page tables and buffers too.
   const std::uint64_t room = left_of(of_groups->room, of_groups->limit / 32);
-  // The stack of a thread counts whole, although little of it is ever used.
-  rlimit stack{};
-  std::uint64_t stacks = 0;
-  if (::getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur != RLIM_INFINITY)
-    stacks = stack.rlim_cur * static_cast<std::uint64_t>(std::max(threads, 0));
+  const std::uint64_t stacks =
+      small_stack_of_new_threads() * static_cast<std::uint64_t>(std::max(threads, 0));
   const std::uint64_t used = std::max(used_before, kilobytes_named("/proc/self/status", "VmData:"));
   const std::uint64_t most = used + room + stacks;
   // Never up again: another thread may have allocated memory that it has not touched yet, which VmData and

@@ -1,5 +1,7 @@
 #include "torch/door.h"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
@@ -36,7 +38,10 @@ std::filesystem::path library_path() {
 // The loader names the file that it could not map, as if the file were at fault.
 void fail_for_want_of_memory(const std::string& needed_by, const char* reason) {
   const std::string_view text = reason == nullptr ? "" : reason;
-  if (text.find("failed to map segment") == text.npos && text.find("allocate memory") == text.npos) return;
+  constexpr std::array for_want_of_memory{"failed to map segment", "cannot map zero-fill pages",
+                                          "allocate memory"};
+  const auto is_said = [&](const char* each) { return text.find(each) != text.npos; };
+  if (std::ranges::none_of(for_want_of_memory, is_said)) return;
   throw OutOfMemory(fmt::format(
       "out of memory: {} needs LibTorch, for which this process may not use enough memory ({} left); "
       "raise its limit (ulimit -v, ulimit -d) or free memory",

@@ -173,6 +173,9 @@ class LimitedGroup {
   std::filesystem::path folder_;
 };
 
+// Two stacks of 128 MiB are as many bytes as those of 32 threads, one for each core of a larger machine.
+constexpr const char* stacks_of_many_cores = "; ulimit -s 131072";
+
 TEST(Machine, WithALimitedControlGroupTrainsInSmallerPartsInsteadOfBeingKilled) {
   if (is_sanitized) GTEST_SKIP() << "not under a sanitizer";
   const LimitedGroup group(std::uint64_t{600} << 20U);
@@ -185,8 +188,7 @@ TEST(Machine, WithALimitedControlGroupTrainsInSmallerPartsInsteadOfBeingKilled) 
   const std::string training =
       "train sample:friedman --target y --sample-rows 250000 --hidden-layers 64,64,64,64,64,64 "
       "--batch-size 200000 --epochs 2 --device cpu --engine eager --validation-ratio 0.1 --no-cache";
-  // Two stacks of 64 MiB are as many bytes as those of 16 threads, one for each core of a larger machine.
-  for (const std::string stack : {"", "; ulimit -s 65536"}) {
+  for (const std::string stack : {"", stacks_of_many_cores}) {
     const Finished trained = limited(place, group.entry() + stack, training);
     EXPECT_EQ(trained.code, 0) << stack << trained.errors;
     EXPECT_THAT(trained.errors, HasSubstr("memory ran out in a step of 180000 rows")) << stack;
@@ -213,13 +215,15 @@ TEST(Machine, WithALimitedControlGroupNamesTheMemberThatDoesNotFitAlone) {
   const LimitedGroup group(std::uint64_t{200} << 20U);
   if (!group.is_there()) GTEST_SKIP() << "no group can be made here";
   const Workplace place;
-  const Finished trained =
-      limited(place, group.entry(),
-              "train sample:friedman --target y --sample-rows 2000 --hidden-layers 8000,8000 --epochs 1 "
-              "--device cpu --ensemble-folds 2 --no-cache");
-  EXPECT_EQ(trained.code, 1) << trained.errors;
-  EXPECT_THAT(trained.errors, HasSubstr("of 2, trained alone: "));
-  EXPECT_THAT(trained.errors, HasSubstr("out of memory"));
+  const std::string training =
+      "train sample:friedman --target y --sample-rows 2000 --hidden-layers 8000,8000 --epochs 1 "
+      "--device cpu --ensemble-folds 2 --no-cache";
+  for (const std::string stack : {"", stacks_of_many_cores}) {
+    const Finished trained = limited(place, group.entry() + stack, training);
+    EXPECT_EQ(trained.code, 1) << stack << trained.errors;
+    EXPECT_THAT(trained.errors, HasSubstr("of 2, trained alone: ")) << stack;
+    EXPECT_THAT(trained.errors, HasSubstr("out of memory")) << stack;
+  }
 }
 
 }  // namespace
