@@ -5,6 +5,7 @@
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <omp.h>
 
 #include "device/device.h"
 #include "device/flush_to_zero.h"
@@ -12,6 +13,7 @@
 
 // MKL is a part of LibTorch on x86 only.
 extern "C" __attribute__((weak)) void MKL_Set_Dynamic(int is_dynamic);
+extern "C" __attribute__((weak)) int MKL_Set_Num_Threads_Local(int threads);
 
 namespace stoker::torch_door {
 namespace {
@@ -33,6 +35,22 @@ int most_threads_of_process() {
 void set_threads(int threads) {
   at::set_num_threads(threads);
   if (MKL_Set_Dynamic != nullptr) MKL_Set_Dynamic(1);
+}
+
+// Of those that this process may use, and at most so many (0: any number).
+int threads_worth(std::int64_t multiply_adds, int most_threads) {
+  int limit = most_threads_of_process();
+  if (thread_limit > 0) limit = std::min<int>(limit, thread_limit);
+  if (most_threads > 0) limit = std::min(limit, most_threads);
+  return static_cast<int>(std::clamp<std::int64_t>(multiply_adds / work_per_thread, 1, limit));
+}
+
+void settle_threads(int threads) {
+  if (at::get_num_threads() != threads) set_threads(threads);
+
+  // oneDNN on ARM prepares every product anew. addmm of 32 x 13 x 128 on a Neoverse-N1: 650 µs with it, 13 µs
+  // with BLAS; no shape up to 4,096 rows was faster with it.
+  if (at::globalContext().userEnabledMkldnn()) at::globalContext().setUserEnabledMkldnn(false);
 }
 
 // The way of the calling thread and of its team. LibTorch's loops are OpenMP's: as many pieces as threads go
@@ -65,22 +83,38 @@ int threads_in_use() {
   return at::get_num_threads();
 }
 
-void settle_cpu_for(const EngineRequest& request) {
-  const std::int64_t rows = std::min(request.part_rows(), request.training.rows());
+// In a thread that is new to it, the first question takes over the number of all threads, and with it what
+// set_threads() takes back.
+OnOneThread::OnOneThread() : before_(at::get_num_threads()), before_in_products_(0) {
+  thread_local const bool is_known = [] {
+    if (MKL_Set_Dynamic != nullptr) MKL_Set_Dynamic(1);
+    return true;
+  }();
+  static_cast<void>(is_known);
+  omp_set_num_threads(1);
+  if (MKL_Set_Num_Threads_Local != nullptr) before_in_products_ = MKL_Set_Num_Threads_Local(1);
+}
+
+OnOneThread::~OnOneThread() {
+  omp_set_num_threads(before_);
+  if (MKL_Set_Num_Threads_Local != nullptr) MKL_Set_Num_Threads_Local(before_in_products_);
+}
+
+std::int64_t rows_of_step(const EngineRequest& request) {
+  return std::min(request.part_rows(), request.training.rows());
+}
+
+int threads_for(const EngineRequest& request) {
   // Forward, and backward to the weights and to the inputs.
-  settle_cpu(3 * rows * multiply_adds(request.network), request.threads);
+  return threads_worth(3 * rows_of_step(request) * multiply_adds(request.network), request.threads);
+}
+
+void settle_cpu_for(const EngineRequest& request) {
+  settle_threads(threads_for(request));
 }
 
 void settle_cpu(std::int64_t multiply_adds, int most_threads) {
-  int limit = most_threads_of_process();
-  if (thread_limit > 0) limit = std::min<int>(limit, thread_limit);
-  if (most_threads > 0) limit = std::min(limit, most_threads);
-  const int threads = static_cast<int>(std::clamp<std::int64_t>(multiply_adds / work_per_thread, 1, limit));
-  if (at::get_num_threads() != threads) set_threads(threads);
-
-  // oneDNN on ARM prepares every product anew. addmm of 32 x 13 x 128 on a Neoverse-N1: 650 µs with it, 13 µs
-  // with BLAS; no shape up to 4,096 rows was faster with it.
-  if (at::globalContext().userEnabledMkldnn()) at::globalContext().setUserEnabledMkldnn(false);
+  settle_threads(threads_worth(multiply_adds, most_threads));
 }
 
 }  // namespace stoker::torch_door

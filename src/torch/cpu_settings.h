@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "engine/engine.h"
 
 namespace stoker::torch_door {
@@ -15,6 +17,23 @@ int threads_in_use();
 void settle_cpu(std::int64_t multiply_adds, int most_threads);
 // Before every chunk of a training.
 void settle_cpu_for(const EngineRequest& request);
+
+// Rows that a step of the training takes at once, and the threads that are worth their cost for them.
+std::int64_t rows_of_step(const EngineRequest& request);
+int threads_for(const EngineRequest& request);
+
+// While it lives, operations called from this thread are not divided among threads.
+class OnOneThread {
+ public:
+  OnOneThread();
+  ~OnOneThread();
+  OnOneThread(const OnOneThread&) = delete;
+  OnOneThread& operator=(const OnOneThread&) = delete;
+
+ private:
+  int before_;
+  int before_in_products_;
+};
 
 // FlushToZero for the calling thread and for those that LibTorch shares its loops with; these take over the
 // caller's own way again afterwards.

@@ -1,4 +1,5 @@
 #include "model/mlp.h"
+#include "torch/cpu_settings.h"
 #include "torch/kernel_step.h"
 #include "torch/mlp_step.h"
 #include "torch/module_step.h"
@@ -24,7 +25,8 @@ std::unique_ptr<Trainee> TorchEngine::make_trainee() const {
         FlatValues{layout_, parameters_, gradients_, trained_parameters_, buffers_from_, stopped_},
         ModuleWay{place_, request_.seed, device_counters(), request_.planned_steps(),
                   request_.steps_per_epoch(), precision_, scaling_ ? scaling_->scale() : at::Tensor(),
-                  request_.checkpoint_activations});
+                  request_.checkpoint_activations, rows_of_step(request_),
+                  request_.device.is_cuda() ? 1 : threads_for(request_)});
   const MlpShape shape = mlp_shape(request_.network).value();
   return std::make_unique<MlpTrainee>(shape, mlp_layers(shape, layout_, parameters_, gradients_),
                                       request_.part_rows(),

@@ -9,14 +9,39 @@
 #include <ATen/ops/ne.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include "model/family.h"
 #include "torch/autocast.h"
 #include "torch/modules/embedded_mlp.h"
+#include "torch/shared_step.h"
 #include "torch/tensors.h"
 
 namespace stoker::torch_door {
 namespace {
+
+// Fewer rows of a step are not worth a thread.
+constexpr std::int64_t fewest_rows_of_thread = 8;
+// Every thread has gradients of its own, which are added up after the backward pass. Where a step does fewer
+// multiply-adds for each of these numbers, adding up takes too much of its time.
+constexpr std::int64_t fewest_multiply_adds_of_gradient = 100;
+constexpr std::int64_t most_bytes_of_gradients = std::int64_t{1} << 28;
+
+// [rows, outputs] of a batch or of a part of one.
+struct BatchOutputs {
+  at::Tensor values;
+  at::Tensor gradient;
+
+  BatchOutputs rows(std::int64_t first, std::int64_t count) const {
+    return {values.narrow(0, first, count), gradient.narrow(0, first, count)};
+  }
+};
+
+Inputs rows_of(const Inputs& inputs, std::int64_t first, std::int64_t count) {
+  Inputs some;
+  for (const at::Tensor& each : inputs) some.push_back(each.narrow(0, first, count));
+  return some;
+}
 
 class ModuleStep : public Step {
  public:
@@ -26,21 +51,19 @@ class ModuleStep : public Step {
     at::Tensor buffers;
     at::Tensor stopped;
   };
-  ModuleStep(Shared shared, const ModuleWay& way, Inputs inputs, std::int64_t rows, std::int64_t outputs,
-             bool is_padded)
+  ModuleStep(Shared shared, const ModuleWay& way, Inputs inputs, BatchOutputs outputs, bool is_padded)
       : shared_(std::move(shared)),
         way_(way),
         inputs_(std::move(inputs)),
-        dropout_(shared_.module->dropout_layers()) {
+        dropout_(shared_.module->dropout_layers()),
+        outputs_(std::move(outputs.values)),
+        output_gradient_(std::move(outputs.gradient)) {
     part_.seed = way.seed;
     part_.counters = way.counters;
     part_.planned_steps = way.planned_steps;
     part_.steps_per_epoch = way.steps_per_epoch;
     part_.place = way.place;
     part_.is_padded = is_padded;
-    const Device device = way.place.device;
-    outputs_ = at::empty({rows, outputs}, floats_on(device));
-    output_gradient_ = at::zeros({rows, outputs}, floats_on(device));  // some outputs may have no loss
     if (shared_.buffers.numel() > 0) buffers_before_ = at::empty_like(shared_.buffers);
   }
 
@@ -87,9 +110,17 @@ class ModuleStep : public Step {
 ModuleTrainee::ModuleTrainee(const Network& network, const FlatValues& flat, ModuleWay way)
     : outputs_(network.outputs),
       way_(std::move(way)),
-      gradients_(flat.gradients),
       buffers_(flat.values.narrow(0, flat.buffers_from, flat.values.numel() - flat.buffers_from)),
       stopped_(flat.stopped) {
+  own_.push_back(own_of(network, flat, flat.gradients));
+  way_.threads = threads_dividing_rows(network, flat.gradients.numel());
+  for (int i = 1; i < way_.threads; ++i)
+    own_.push_back(own_of(network, flat, at::zeros_like(flat.gradients)));
+  if (way_.threads > 1) pool_ = std::make_unique<fused_cpu::WorkerPool>(way_.threads);
+}
+
+ModuleTrainee::Own ModuleTrainee::own_of(const Network& network, const FlatValues& flat,
+                                         const at::Tensor& gradients) {
   const Parameters parameters = [&](const std::string& name) {
     // A tensor of its own over that memory: autograd would take a change of one view for a change of all.
     at::Tensor value = flat.layout.view(flat.values, name).variable_data();
@@ -98,20 +129,48 @@ ModuleTrainee::ModuleTrainee(const Network& network, const FlatValues& flat, Mod
                      [&](const NamedArray& each) { return each.name == name; }))
       return value;
     value.requires_grad_(true);
-    value.mutable_grad() = flat.layout.view(flat.gradients, name);
+    value.mutable_grad() = flat.layout.view(gradients, name);
     return value;
   };
-  module_ = has_module(network) ? make_module(network, parameters) : make_embedded_mlp(network, parameters);
+  return {has_module(network) ? make_module(network, parameters) : make_embedded_mlp(network, parameters),
+          gradients};
+}
+
+// 1 for a network that computes something of a whole batch: statistics, which are buffers, or its losses.
+int ModuleTrainee::threads_dividing_rows(const Network& network, std::int64_t gradients) const {
+  if (way_.threads == 1 || buffers_.numel() > 0 || judges_batches()) return 1;
+  const std::int64_t work = 3 * way_.rows * multiply_adds(network);
+  const std::int64_t worth =
+      std::min({way_.rows / fewest_rows_of_thread, work / (fewest_multiply_adds_of_gradient * gradients),
+                most_bytes_of_gradients / (4 * gradients)});
+  return static_cast<int>(std::clamp<std::int64_t>(worth, 1, way_.threads));
 }
 
 std::unique_ptr<Step> ModuleTrainee::make_step(std::int64_t rows, const Inputs& inputs, bool is_padded) {
-  return std::make_unique<ModuleStep>(ModuleStep::Shared{module_.get(), gradients_, buffers_, stopped_}, way_,
-                                      inputs, rows, outputs_, is_padded);
+  const auto floats = floats_on(way_.place.device);
+  // Some outputs may have no loss.
+  const BatchOutputs outputs{at::empty({rows, outputs_}, floats), at::zeros({rows, outputs_}, floats)};
+  const auto step_of = [&](const Own& own, const Inputs& of_inputs, BatchOutputs of_outputs) {
+    return std::make_unique<ModuleStep>(
+        ModuleStep::Shared{own.module.get(), own.gradients, buffers_, stopped_}, way_, of_inputs,
+        std::move(of_outputs), is_padded);
+  };
+  const std::int64_t threads = std::min<std::int64_t>(std::ssize(own_), rows);
+  if (threads == 1) return step_of(own_.front(), inputs, outputs);
+  std::vector<SharedStep::Part> parts;
+  for (std::int64_t i = 0; i < threads; ++i) {
+    const std::int64_t first = i * rows / threads;
+    const std::int64_t count = (i + 1) * rows / threads - first;
+    const Own& own = own_[static_cast<std::size_t>(i)];
+    parts.push_back(
+        {step_of(own, rows_of(inputs, first, count), outputs.rows(first, count)), first, own.gradients});
+  }
+  return std::make_unique<SharedStep>(*pool_, std::move(parts), outputs.values, outputs.gradient);
 }
 
 at::Tensor ModuleTrainee::predict(const Inputs& inputs) {
   const Autocast casts(way_.place.device, way_.precision);
-  return module_->outputs(inputs, {}).to(at::kFloat).contiguous();
+  return own_.front().module->outputs(inputs, {}).to(at::kFloat).contiguous();
 }
 
 }  // namespace stoker::torch_door

@@ -8,6 +8,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "engine/engine.h"
+#include "fused/cpu/worker_pool.h"
 #include "torch/modules/module.h"
 #include "torch/parameters.h"
 #include "torch/step.h"
@@ -34,6 +35,8 @@ struct ModuleWay {
   Precision precision = Precision::fp32;
   at::Tensor scale = {};  // of the gradients on the way back; undefined: 1
   bool recomputes = false;
+  std::int64_t rows = 0;  // of a step
+  int threads = 1;        // that may divide them, if the network allows it
 };
 
 // A network whose gradients autograd finds: its family's module, or for a plain multi-layer perceptron, which
@@ -45,19 +48,27 @@ class ModuleTrainee : public Trainee {
   ModuleTrainee(const Network& network, const FlatValues& flat, ModuleWay way);
 
   std::unique_ptr<Step> make_step(std::int64_t rows, const Inputs& inputs, bool is_padded) override;
-  bool takes_padding() const override { return module_->takes_padding(); }
+  bool takes_padding() const override { return own_.front().module->takes_padding(); }
   void reserve(std::int64_t) override {}
   at::Tensor predict(const Inputs& inputs) override;
-  std::int64_t widest() const override { return module_->widest(); }
-  bool judges_batches() const override { return module_->judges_batches(); }
+  std::int64_t widest() const override { return own_.front().module->widest(); }
+  bool judges_batches() const override { return own_.front().module->judges_batches(); }
 
  private:
-  std::unique_ptr<Module> module_;
+  // What a thread computes gradients with: the parameters are those of all, the gradients its own.
+  struct Own {
+    std::unique_ptr<Module> module;
+    at::Tensor gradients;
+  };
+  static Own own_of(const Network& network, const FlatValues& flat, const at::Tensor& gradients);
+  int threads_dividing_rows(const Network& network, std::int64_t gradients) const;
+
   std::int64_t outputs_;
   ModuleWay way_;
-  at::Tensor gradients_;
   at::Tensor buffers_;
   at::Tensor stopped_;
+  std::vector<Own> own_;  // one for each thread; the first has the gradients of the engine
+  std::unique_ptr<fused_cpu::WorkerPool> pool_;  // null if rows are not divided
 };
 
 }  // namespace stoker::torch_door
