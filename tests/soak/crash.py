@@ -115,13 +115,26 @@ def result_of(out):
     return result
 
 
+def difference_inside(expected, found, path=""):
+    """The place and both values of the first difference between parsed results, in brackets."""
+    if isinstance(expected, bytes) or isinstance(found, bytes):
+        return ""
+    if isinstance(expected, dict) and isinstance(found, dict) and expected.keys() == found.keys():
+        pairs = [(f"{path}/{key}", expected[key], found[key]) for key in expected]
+    elif isinstance(expected, (list, tuple)) and isinstance(found, (list, tuple)) and len(expected) == len(found):
+        pairs = [(f"{path}/{i}", *pair) for i, pair in enumerate(zip(expected, found))]
+    else:
+        return f" ({path or 'all of it'}: {str(expected)[:200]} became {str(found)[:200]})"
+    return next((difference_inside(one, other, place) for place, one, other in pairs if one != other), "")
+
+
 def first_difference(expected, found):
     if expected.keys() != found.keys():
         return f"{sorted(found)} and not {sorted(expected)}"
     for name, kept in expected.items():
         for what in sorted(kept.keys() | found[name].keys()):
             if kept.get(what) != found[name].get(what):
-                return f"{what} of {name}"
+                return f"{what} of {name}{difference_inside(kept.get(what), found[name].get(what))}"
     return ""
 
 
