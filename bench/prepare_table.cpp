@@ -17,8 +17,8 @@
 
 #include "base/elapsed.h"
 #include "base/notes.h"
-#include "data/preparation.h"
-#include "data/source.h"
+#include "data/prepare/preparation.h"
+#include "data/source/source.h"
 #include "device/device.h"
 
 namespace {

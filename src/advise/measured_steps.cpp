@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/measure.h"
 #include "base/steady_time.h"
-#include "data/cube_rows.h"
+#include "data/cubes/cube_rows.h"
 #include "device/cpu_formats.h"
 #include "device/device.h"
 #include "engine/precision.h"

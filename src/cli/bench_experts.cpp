@@ -5,7 +5,7 @@
 
 #include "base/random.h"
 #include "cli/terminal.h"
-#include "data/dataset.h"
+#include "data/placement/dataset.h"
 #include "device/device.h"
 #include "model/experts.h"
 #include "model/family.h"

@@ -12,8 +12,8 @@
 #include "cli/bench_sources.h"
 #include "cli/own_process.h"
 #include "cli/terminal.h"
-#include "data/preparation.h"
-#include "data/source.h"
+#include "data/prepare/preparation.h"
+#include "data/source/source.h"
 #include "device/device.h"
 
 namespace stoker::cli {

@@ -6,11 +6,11 @@
 #include "base/random.h"
 #include "base/shared_library.h"
 #include "base/text.h"
-#include "data/hdf5_library.h"
-#include "data/samples.h"
-#include "data/source.h"
-#include "data/table_to_database.h"
-#include "data/url_secrets.h"
+#include "data/format/hdf5_library.h"
+#include "data/sample/samples.h"
+#include "data/source/source.h"
+#include "data/table/table_to_database.h"
+#include "data/url/url_secrets.h"
 #include "database/writable.h"
 
 namespace stoker::cli {

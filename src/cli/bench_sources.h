@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "data/source_config.h"
+#include "data/source/source_config.h"
 
 namespace stoker::cli {
 

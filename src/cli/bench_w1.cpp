@@ -5,7 +5,7 @@
 #include "base/random.h"
 #include "cli/bench.h"
 #include "cli/terminal.h"
-#include "data/dataset.h"
+#include "data/placement/dataset.h"
 #include "device/device.h"
 #include "engine/engine.h"
 #include "model/mlp.h"

@@ -8,8 +8,8 @@
 #include "base/text.h"
 #include "cli/datasets_command.h"
 #include "cli/terminal.h"
-#include "data/cubes.h"
-#include "data/file_format.h"
+#include "data/cubes/cubes.h"
+#include "data/source/file_format.h"
 #include "store/open_source.h"
 
 namespace stoker::cli {

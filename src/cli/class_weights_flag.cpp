@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "config/flags.h"
-#include "data/class_weights.h"
+#include "data/target/class_weights.h"
 
 namespace stoker::cli {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "base/crash_message.h"
 #include "base/error.h"
-#include "data/reading_memory.h"
+#include "data/memory/reading_memory.h"
 
 namespace stoker::cli {
 namespace {

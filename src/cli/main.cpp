@@ -23,8 +23,8 @@
 #include "cli/project_flag.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
-#include "data/arrow_threads.h"
-#include "data/reader_child.h"
+#include "data/confined/reader_child.h"
+#include "data/memory/arrow_threads.h"
 #include "serve/uploaded_model.h"
 #include "torch/door.h"
 

@@ -10,10 +10,10 @@
 #include "cli/number_range.h"
 #include "cli/reading_settings.h"
 #include "cli/terminal.h"
-#include "data/cubes.h"
-#include "data/preview_json.h"
-#include "data/source.h"
-#include "data/table.h"
+#include "data/cubes/cubes.h"
+#include "data/source/source.h"
+#include "data/table/preview_json.h"
+#include "data/table/table.h"
 #include "store/open_source.h"
 
 namespace stoker::cli {

@@ -4,7 +4,7 @@
 
 #include "base/notes.h"
 #include "config/value.h"
-#include "data/source.h"
+#include "data/source/source.h"
 
 namespace CLI {
 class App;

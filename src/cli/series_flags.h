@@ -7,7 +7,7 @@
 
 #include "cli/slower_flag.h"
 #include "config/value.h"
-#include "data/windows_config.h"
+#include "data/windows/windows_config.h"
 
 namespace CLI {
 class App;

@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/reading_settings.h"
-#include "data/join_as_of.h"
-#include "data/source.h"
+#include "data/source/source.h"
+#include "data/windows/join_as_of.h"
 #include "store/open_source.h"
 
 namespace stoker::cli {

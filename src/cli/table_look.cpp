@@ -8,11 +8,11 @@
 #include "base/error.h"
 #include "base/stop.h"
 #include "cli/interrupt.h"
-#include "data/idx.h"
-#include "data/preparation.h"
-#include "data/standard_input.h"
-#include "data/target_column.h"
-#include "data/windows.h"
+#include "data/format/idx.h"
+#include "data/prepare/preparation.h"
+#include "data/source/standard_input.h"
+#include "data/target/target_column.h"
+#include "data/windows/windows.h"
 #include "store/open_source.h"
 
 namespace stoker::cli {

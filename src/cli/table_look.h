@@ -3,9 +3,9 @@
 #include <optional>
 
 #include "config/value.h"
-#include "data/preparation_config.h"
-#include "data/source.h"
-#include "data/windows_config.h"
+#include "data/prepare/preparation_config.h"
+#include "data/source/source.h"
+#include "data/windows/windows_config.h"
 #include "pipeline/recommended.h"
 
 namespace stoker::cli {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "config/field.h"
-#include "data/dataset.h"
+#include "data/placement/dataset.h"
 #include "device/array.h"
 #include "kernels/row_order.h"
 #include "model/loss_term.h"

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "data/preparation_config.h"
+#include "data/prepare/preparation_config.h"
 
 namespace stoker {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "data/dataset.h"
+#include "data/placement/dataset.h"
 #include "model/expert_shape.h"
 #include "model/expert_state.h"
 

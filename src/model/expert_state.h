@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "data/dataset.h"
+#include "data/placement/dataset.h"
 #include "model/expert_routes.h"
 #include "model/restructuring.h"
 

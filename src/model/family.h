@@ -10,7 +10,7 @@
 #include "base/notes.h"
 #include "base/stop.h"
 #include "config/described.h"
-#include "data/preparation.h"
+#include "data/prepare/preparation.h"
 #include "model/linear_fit.h"
 #include "model/loss_term.h"
 #include "model/network.h"

@@ -9,7 +9,7 @@
 #include "base/stop.h"
 #include "config/field.h"
 #include "config/usual_bounds.h"
-#include "data/class_weights.h"
+#include "data/target/class_weights.h"
 #include "model/family.h"
 #include "model/linear_fit.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "data/preparation.h"
+#include "data/prepare/preparation.h"
 #include "device/array.h"
 #include "model/decision.h"
 #include "model/family.h"

@@ -7,7 +7,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "config/value.h"
-#include "data/dataset.h"
+#include "data/placement/dataset.h"
 
 namespace stoker {
 

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/trace.h"
-#include "data/cube_rows.h"
+#include "data/cubes/cube_rows.h"
 #include "model/nodes/cube_statistics.h"
 #include "model/nodes/fused_chain.h"
 #include "model/nodes/node_network.h"

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "data/dataset.h"
+#include "data/placement/dataset.h"
 #include "device/array.h"
 #include "model/network.h"
 

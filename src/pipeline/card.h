@@ -11,7 +11,7 @@
 
 #include "base/stop.h"
 #include "config/described.h"
-#include "data/known_rows.h"
+#include "data/source/known_rows.h"
 #include "pipeline/cards/train_settings.h"
 #include "pipeline/document.h"
 #include "pipeline/port.h"

@@ -1,6 +1,6 @@
 #include "pipeline/card_inputs.h"
 
-#include "data/join_as_of.h"
+#include "data/windows/join_as_of.h"
 #include "pipeline/rows_to_come.h"
 
 namespace stoker {

@@ -47,7 +47,7 @@ struct Document {
   std::vector<std::string> notes;    // of names in it that are others', and what they mean here
 
   // As YAML, with every default written out, paths made absolute and variables in place of the values in an
-  // address's query (data/url_secrets.h); reads back as the same document wherever it is kept.
+  // address's query (data/url/url_secrets.h); reads back as the same document wherever it is kept.
   std::string to_yaml() const;
 };
 

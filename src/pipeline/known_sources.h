@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "data/known_rows.h"
+#include "data/source/known_rows.h"
 
 namespace stoker {
 

@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/hash.h"
-#include "data/cubes.h"
-#include "data/kept_columns.h"
-#include "data/windows.h"
+#include "data/cubes/cubes.h"
+#include "data/memory/kept_columns.h"
+#include "data/windows/windows.h"
 #include "pipeline/training_report.h"
 
 namespace stoker {

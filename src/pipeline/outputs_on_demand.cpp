@@ -1,7 +1,7 @@
 #include "pipeline/outputs_on_demand.h"
 
-#include "data/cubes.h"
-#include "data/windows.h"
+#include "data/cubes/cubes.h"
+#include "data/windows/windows.h"
 #include "pipeline/cache.h"
 #include "pipeline/known_sources.h"
 

@@ -11,7 +11,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "config/field.h"
-#include "data/table.h"
+#include "data/table/table.h"
 #include "device/array.h"
 #include "model/model.h"
 #include "train/spec.h"

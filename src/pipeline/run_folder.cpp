@@ -13,7 +13,7 @@
 #include "base/unfinished_line.h"
 #include "base/without_sync.h"
 #include "config/json_text.h"
-#include "data/preview_json.h"
+#include "data/table/preview_json.h"
 #include "device/device.h"
 #include "pipeline/training_card.h"
 #include "pipeline/training_report.h"

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "data/set_columns.h"
+#include "data/prepare/set_columns.h"
 #include "predict/predictions.h"
 
 namespace stoker {

@@ -7,7 +7,7 @@
 
 #include "config/field.h"
 #include "config/usual_bounds.h"
-#include "data/table.h"
+#include "data/table/table.h"
 #include "model/model.h"
 
 namespace stoker {

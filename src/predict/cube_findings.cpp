@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "data/cubes.h"
+#include "data/cubes/cubes.h"
 
 namespace stoker {
 namespace {

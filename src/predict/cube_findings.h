@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "data/table.h"
+#include "data/table/table.h"
 #include "device/array.h"
 #include "model/nodes/node_network.h"
 #include "model/precision_recall.h"

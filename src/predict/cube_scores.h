@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "config/value.h"
-#include "data/table.h"
+#include "data/table/table.h"
 #include "device/array.h"
 #include "model/model.h"
 #include "predict/cube_findings.h"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "data/dataset.h"
+#include "data/placement/dataset.h"
 #include "model/nodes/node_network.h"
 
 namespace stoker {

@@ -3,7 +3,7 @@
 #include <span>
 
 #include "base/notes.h"
-#include "data/table.h"
+#include "data/table/table.h"
 #include "model/model.h"
 #include "predict/evaluation.h"
 #include "predict/metrics.h"

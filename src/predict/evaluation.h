@@ -10,7 +10,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "data/preparation.h"
+#include "data/prepare/preparation.h"
 #include "predict/caution.h"
 #include "predict/charts.h"
 #include "predict/skill.h"

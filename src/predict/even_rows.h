@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "data/table.h"
+#include "data/table/table.h"
 
 namespace stoker {
 

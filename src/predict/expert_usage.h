@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "data/table.h"
+#include "data/table/table.h"
 #include "model/model.h"
 
 namespace stoker {

@@ -9,8 +9,8 @@
 
 #include "base/human_number.h"
 #include "base/text.h"
-#include "data/column_values.h"
-#include "data/date_text.h"
+#include "data/dates/date_text.h"
+#include "data/table/column_values.h"
 
 namespace stoker {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "data/column_scale.h"
-#include "data/preparation.h"
-#include "data/table.h"
+#include "data/prepare/column_scale.h"
+#include "data/prepare/preparation.h"
+#include "data/table/table.h"
 #include "model/model.h"
 
 namespace stoker {

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "base/stop.h"
-#include "data/table.h"
+#include "data/table/table.h"
 #include "model/model.h"
 #include "predict/charts.h"
 #include "predict/metrics.h"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "data/table.h"
+#include "data/table/table.h"
 #include "model/model.h"
 #include "predict/predictions.h"
 

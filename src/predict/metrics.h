@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "data/preparation.h"
+#include "data/prepare/preparation.h"
 #include "predict/class_rows.h"
 
 // What models are measured by. A metric is a function and a line of the table in metrics.cpp; reports, sweeps

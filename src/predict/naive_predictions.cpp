@@ -12,11 +12,11 @@
 #include <fmt/format.h>
 
 #include "base/quantile.h"
-#include "data/column_values.h"
-#include "data/last_value.h"
-#include "data/target_column.h"
-#include "data/time_order.h"
-#include "data/windows.h"
+#include "data/split/time_order.h"
+#include "data/table/column_values.h"
+#include "data/target/last_value.h"
+#include "data/target/target_column.h"
+#include "data/windows/windows.h"
 
 namespace stoker {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "data/preparation.h"
-#include "data/table.h"
+#include "data/prepare/preparation.h"
+#include "data/table/table.h"
 #include "model/model.h"
 #include "predict/class_rows.h"
 #include "predict/evaluation.h"

@@ -9,9 +9,9 @@
 #include <arrow/chunked_array.h>
 #include <arrow/type.h>
 
-#include "data/column_values.h"
-#include "data/time_order.h"
-#include "data/windows.h"
+#include "data/split/time_order.h"
+#include "data/table/column_values.h"
+#include "data/windows/windows.h"
 
 namespace stoker {
 namespace {

@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "data/table.h"
+#include "data/table/table.h"
 #include "predict/charts.h"
 
 namespace stoker {

@@ -8,8 +8,8 @@
 #include <arrow/api.h>
 
 #include "base/error.h"
-#include "data/arrow_result.h"
-#include "data/relative_answers.h"
+#include "data/memory/arrow_result.h"
+#include "data/target/relative_answers.h"
 #include "device/workers.h"
 #include "kernels/row_losses.h"
 #include "model/sigmoid.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "data/dataset.h"
-#include "data/table.h"
+#include "data/placement/dataset.h"
+#include "data/table/table.h"
 #include "model/model.h"
 
 namespace stoker {

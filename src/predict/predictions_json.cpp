@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "data/date_text.h"
+#include "data/dates/date_text.h"
 
 namespace stoker {
 namespace {

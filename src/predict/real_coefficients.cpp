@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "data/windows_config.h"
+#include "data/windows/windows_config.h"
 
 namespace stoker {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "data/cells.h"
+#include "data/prepare/cells.h"
 #include "model/model.h"
 #include "predict/gaps.h"
 #include "predict/predictions.h"

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "data/relative_answers.h"
+#include "data/target/relative_answers.h"
 #include "predict/positions.h"
 
 namespace stoker {

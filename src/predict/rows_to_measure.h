@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "data/dataset.h"
+#include "data/placement/dataset.h"
 #include "model/model.h"
 #include "predict/metrics.h"
 #include "predict/predictions.h"

@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "data/arrow_result.h"
-#include "data/kept_columns.h"
+#include "data/memory/arrow_result.h"
+#include "data/memory/kept_columns.h"
 
 namespace stoker {
 namespace {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "base/notes.h"
-#include "data/table.h"
-#include "data/windows.h"
+#include "data/table/table.h"
+#include "data/windows/windows.h"
 #include "model/model.h"
 
 namespace stoker {

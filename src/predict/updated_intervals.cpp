@@ -5,9 +5,9 @@
 #include <deque>
 
 #include "base/error.h"
-#include "data/target_column.h"
-#include "data/time_order.h"
-#include "data/windows.h"
+#include "data/split/time_order.h"
+#include "data/target/target_column.h"
+#include "data/windows/windows.h"
 #include "predict/intervals.h"
 
 namespace stoker {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "data/table.h"
+#include "data/table/table.h"
 #include "model/model.h"
 #include "predict/predictions.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "config/json_text.h"
-#include "data/cubes.h"
+#include "data/cubes/cubes.h"
 #include "device/workers.h"
 
 namespace stoker {

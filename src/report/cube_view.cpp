@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/quantile.h"
-#include "data/cube_sight.h"
+#include "data/cubes/cube_sight.h"
 #include "report/base64.h"
 #include "report/pixel_blocks.h"
 

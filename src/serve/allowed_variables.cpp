@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/hidden_values.h"
 #include "base/text.h"
-#include "data/url.h"
-#include "data/url_secrets.h"
+#include "data/url/url.h"
+#include "data/url/url_secrets.h"
 #include "database/postgres_options.h"
 
 namespace stoker::serve {

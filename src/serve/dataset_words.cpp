@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "data/envi.h"
-#include "data/source.h"
+#include "data/arrays/envi.h"
+#include "data/source/source.h"
 #include "serve/allowed_sources.h"
 #include "serve/allowed_variables.h"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "data/source_config.h"
+#include "data/source/source_config.h"
 #include "serve/client_words.h"
 #include "serve/service.h"
 #include "store/dataset_store.h"

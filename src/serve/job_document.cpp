@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "data/cube_rows.h"
+#include "data/cubes/cube_rows.h"
 #include "model/family.h"
 #include "pipeline/document.h"
 #include "pipeline/document_keys.h"

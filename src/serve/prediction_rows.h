@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "data/cells.h"
+#include "data/prepare/cells.h"
 
 namespace stoker::serve {
 

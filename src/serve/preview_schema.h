@@ -4,7 +4,7 @@
 
 namespace stoker::serve::schema {
 
-// A small picture of one cube and its spectra (data/cube_sight.h).
+// A small picture of one cube and its spectra (data/cubes/cube_sight.h).
 inline nlohmann::json cube_sight() {
   const nlohmann::json bytes = list_of(whole(), "0 to 255, of the pixels row by row");
   const nlohmann::json spectrum = object("", {{"class", whole("0: not marked")},
@@ -26,7 +26,7 @@ inline nlohmann::json cube_sight() {
   return sight;
 }
 
-// Of rows that are hyperspectral cubes (data/cubes.h).
+// Of rows that are hyperspectral cubes (data/cubes/cubes.h).
 inline nlohmann::json cubes_look() {
   const nlohmann::json marked =
       object("", {{"class", whole("1 to 255")}, {"name", text()}, {"pixels", whole("That have it")}});
@@ -45,7 +45,7 @@ inline nlohmann::json cubes_look() {
                 {{"sight", cube_sight()}});
 }
 
-// The first rows of a table, and of each column what all rows have in it (data/preview_json.h).
+// The first rows of a table, and of each column what all rows have in it (data/table/preview_json.h).
 inline nlohmann::json preview() {
   const nlohmann::json frequent = object("", {{"value", text()}, {"rows", whole("That have it")}});
   nlohmann::json distribution = object(

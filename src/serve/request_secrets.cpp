@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "data/url_secrets.h"
+#include "data/url/url_secrets.h"
 
 namespace stoker::serve {
 namespace {

@@ -8,7 +8,7 @@
 #include "base/files.h"
 #include "base/project_scope.h"
 #include "base/text.h"
-#include "data/cube_rows.h"
+#include "data/cubes/cube_rows.h"
 #include "predict/intervals.h"
 #include "serve/client_words.h"
 #include "serve/job_queue.h"

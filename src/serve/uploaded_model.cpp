@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "data/confined_reader.h"
+#include "data/confined/confined_reader.h"
 #include "model/model.h"
 #include "serve/client_words.h"
 #include "store/model_archive.h"

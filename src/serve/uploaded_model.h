@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "data/reader_child.h"
+#include "data/confined/reader_child.h"
 
 namespace stoker::serve {
 

@@ -9,7 +9,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "data/source_config.h"
+#include "data/source/source_config.h"
 #include "store/records.h"
 
 namespace stoker {

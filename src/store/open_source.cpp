@@ -7,10 +7,10 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "data/cubes.h"
-#include "data/joined_datasets.h"
-#include "data/standard_input.h"
-#include "data/url_secrets.h"
+#include "data/cubes/cubes.h"
+#include "data/source/joined_datasets.h"
+#include "data/source/standard_input.h"
+#include "data/url/url_secrets.h"
 
 namespace stoker {
 namespace {

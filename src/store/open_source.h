@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "data/cube_faults.h"
-#include "data/source.h"
-#include "data/table_faults.h"
+#include "data/cubes/cube_faults.h"
+#include "data/source/source.h"
+#include "data/table/table_faults.h"
 #include "store/dataset_store.h"
 
 namespace stoker {

@@ -12,8 +12,8 @@
 #include "base/files.h"
 #include "base/project_scope.h"
 #include "base/text.h"
-#include "data/file_format.h"
-#include "data/url_secrets.h"
+#include "data/source/file_format.h"
+#include "data/url/url_secrets.h"
 #include "database/writable.h"
 
 namespace stoker {

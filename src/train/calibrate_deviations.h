@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "data/table.h"
+#include "data/table/table.h"
 #include "model/model.h"
 #include "train/chosen_number.h"
 

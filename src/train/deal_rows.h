@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "data/dataset.h"
+#include "data/placement/dataset.h"
 
 namespace stoker {
 

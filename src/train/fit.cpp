@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "data/cubes.h"
-#include "data/set_columns.h"
+#include "data/cubes/cubes.h"
+#include "data/prepare/set_columns.h"
 #include "train/choose_decision.h"
 #include "train/fit_ensemble.h"
 #include "train/fit_network.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/notes.h"
-#include "data/split.h"
+#include "data/split/split.h"
 #include "engine/engine.h"
 #include "train/checkpoints.h"
 #include "train/fit_request.h"

@@ -10,9 +10,9 @@
 
 #include "config/field.h"
 #include "config/usual_bounds.h"
-#include "data/plan_placement.h"
-#include "data/preparation.h"
-#include "data/table.h"
+#include "data/placement/plan_placement.h"
+#include "data/prepare/preparation.h"
+#include "data/table/table.h"
 #include "engine/engine.h"
 #include "model/model.h"
 #include "train/checkpoints_to_keep.h"

@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "data/time_order.h"
-#include "data/value_rows.h"
+#include "data/split/time_order.h"
+#include "data/table/value_rows.h"
 #include "train/groups.h"
 
 namespace stoker {

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "data/split.h"
-#include "data/table.h"
+#include "data/split/split.h"
+#include "data/table/table.h"
 
 namespace stoker {
 

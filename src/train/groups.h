@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "data/split.h"
-#include "data/value_rows.h"
+#include "data/split/split.h"
+#include "data/table/value_rows.h"
 
 // What train/validation.h and train/folds.h do for rows, for groups of rows that must stay together: rows
 // that share a value of the split's group_column are never trained on and scored on at once. With the class

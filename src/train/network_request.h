@@ -1,7 +1,7 @@
 #pragma once
 
-#include "data/dataset.h"
-#include "data/preparation.h"
+#include "data/placement/dataset.h"
+#include "data/prepare/preparation.h"
 #include "engine/engine.h"
 #include "train/fit_request.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/notes.h"
-#include "data/plan_placement.h"
+#include "data/placement/plan_placement.h"
 #include "engine/engine.h"
 #include "train/checkpoints.h"
 #include "train/engines.h"

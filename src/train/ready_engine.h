@@ -3,7 +3,7 @@
 #include <functional>
 #include <memory>
 
-#include "data/plan_placement.h"
+#include "data/placement/plan_placement.h"
 #include "engine/engine.h"
 #include "train/place_data.h"
 

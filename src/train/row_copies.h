@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "data/dataset.h"
+#include "data/placement/dataset.h"
 
 namespace stoker {
 

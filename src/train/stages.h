@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "data/dataset.h"
+#include "data/placement/dataset.h"
 #include "train/stage_config.h"
 
 namespace stoker {

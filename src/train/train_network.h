@@ -6,7 +6,7 @@
 
 #include "base/notes.h"
 #include "base/stop.h"
-#include "data/plan_placement.h"
+#include "data/placement/plan_placement.h"
 #include "device/gpu_meter.h"
 #include "engine/engine.h"
 #include "train/fit_request.h"

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "data/time_order.h"
+#include "data/split/time_order.h"
 
 namespace stoker {
 namespace {

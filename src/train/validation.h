@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "data/split.h"
+#include "data/split/split.h"
 
 namespace stoker {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "data/preparation_config.h"
+#include "data/prepare/preparation_config.h"
 #include "train/fit_request.h"
 #include "train/spec.h"
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/stop.h"
-#include "data/split.h"
+#include "data/split/split.h"
 #include "train/fit_request.h"
 
 namespace stoker {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "data/row_weights.h"
+#include "data/table/row_weights.h"
 
 namespace stoker {
 

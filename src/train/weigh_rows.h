@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "data/class_weights.h"
-#include "data/preparation.h"
+#include "data/prepare/preparation.h"
+#include "data/target/class_weights.h"
 
 namespace stoker {
 

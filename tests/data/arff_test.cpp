@@ -1,9 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "data/column_values.h"
 #include "data/fixtures.h"
-#include "data/table_files.h"
+#include "data/format/table_files.h"
+#include "data/table/column_values.h"
 
 namespace stoker {
 namespace {

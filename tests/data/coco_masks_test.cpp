@@ -1,6 +1,6 @@
 // Masks in COCO form. What polygons and packed runs stand for is told by pycocotools:
 // tests/reference/coco_masks.py.
-#include "data/coco_masks.h"
+#include "data/cubes/coco_masks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "data/column_distribution.h"
+#include "data/table/column_distribution.h"
 
 #include <cmath>
 #include <limits>
@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "data/fixtures.h"
-#include "data/preview_json.h"
+#include "data/table/preview_json.h"
 
 namespace stoker {
 namespace {

@@ -1,12 +1,12 @@
-#include "data/csv_dialect.h"
+#include "data/csv/csv_dialect.h"
 
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "data/column_values.h"
 #include "data/fixtures.h"
+#include "data/table/column_values.h"
 
 namespace stoker {
 namespace {

@@ -1,4 +1,4 @@
-#include "data/csv_numbers.h"
+#include "data/csv/csv_numbers.h"
 
 #include <charconv>
 #include <cmath>

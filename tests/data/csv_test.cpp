@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "data/column_values.h"
 #include "data/fixtures.h"
+#include "data/table/column_values.h"
 
 namespace stoker {
 namespace {

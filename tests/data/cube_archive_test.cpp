@@ -1,4 +1,4 @@
-#include "data/cube_archive.h"
+#include "data/cubes/cube_archive.h"
 
 #include <fstream>
 
@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "data/cube_fixtures.h"
-#include "data/write_zip.h"
-#include "data/zip.h"
+#include "data/format/write_zip.h"
+#include "data/format/zip.h"
 #include "data/zip_fixtures.h"
 
 namespace stoker {

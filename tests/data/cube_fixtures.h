@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "data/cubes.h"
+#include "data/cubes/cubes.h"
 #include "data/fixtures.h"
 
 namespace stoker {

@@ -7,10 +7,10 @@
 #include <gtest/gtest.h>
 
 #include "data/cube_fixtures.h"
-#include "data/preparation.h"
-#include "data/split.h"
-#include "data/windows.h"
-#include "data/write_zip.h"
+#include "data/format/write_zip.h"
+#include "data/prepare/preparation.h"
+#include "data/split/split.h"
+#include "data/windows/windows.h"
 
 namespace stoker {
 namespace {

@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "data/fixtures.h"
-#include "data/kept_downloads.h"
-#include "data/url_secrets.h"
+#include "data/url/kept_downloads.h"
+#include "data/url/url_secrets.h"
 #include "database/running_postgres.h"
 
 namespace stoker {

@@ -1,4 +1,4 @@
-#include "data/date_columns.h"
+#include "data/dates/date_columns.h"
 
 #include <cmath>
 #include <string>
@@ -8,11 +8,11 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "data/column_values.h"
-#include "data/date_form.h"
-#include "data/date_text.h"
+#include "data/dates/date_form.h"
+#include "data/dates/date_text.h"
 #include "data/fixtures.h"
-#include "data/preparation.h"
+#include "data/prepare/preparation.h"
+#include "data/table/column_values.h"
 
 namespace stoker {
 namespace {

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "data/fixtures.h"
-#include "data/preparation.h"
-#include "data/split.h"
-#include "data/target_column.h"
+#include "data/prepare/preparation.h"
+#include "data/split/split.h"
+#include "data/target/target_column.h"
 
 namespace stoker {
 namespace {

@@ -1,4 +1,4 @@
-#include "data/download.h"
+#include "data/url/download.h"
 
 #include <atomic>
 #include <chrono>
@@ -11,7 +11,7 @@
 #include "data/fixtures.h"
 #include "data/loopback_server.h"
 #include "data/planned_network.h"
-#include "data/url.h"
+#include "data/url/url.h"
 #include "patience.h"
 
 namespace stoker {

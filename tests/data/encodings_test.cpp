@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/random.h"
-#include "data/column_scale.h"
-#include "data/date_parts.h"
-#include "data/feature_columns.h"
+#include "data/dates/date_parts.h"
 #include "data/fixtures.h"
-#include "data/preparation.h"
+#include "data/prepare/column_scale.h"
+#include "data/prepare/feature_columns.h"
+#include "data/prepare/preparation.h"
 
 // How columns become what models read.
 namespace stoker {

@@ -1,6 +1,6 @@
 // Cubes in ENVI form, laid out by hand from the description of the form (L3Harris, "ENVI Header Files");
 // files of the Python package spectral are compared by cubes_of_peers.py.
-#include "data/envi.h"
+#include "data/arrays/envi.h"
 
 #include <cmath>
 

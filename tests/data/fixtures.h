@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/notes.h"
-#include "data/source.h"
-#include "data/table.h"
+#include "data/source/source.h"
+#include "data/table/table.h"
 
 namespace stoker {
 

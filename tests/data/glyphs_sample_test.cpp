@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "data/fixtures.h"
-#include "data/samples.h"
-#include "data/split.h"
+#include "data/sample/samples.h"
+#include "data/split/split.h"
 
 namespace stoker {
 namespace {

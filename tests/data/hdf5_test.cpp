@@ -12,8 +12,8 @@
 #include "base/cpu_limit.h"
 #include "base/shared_library.h"
 #include "data/fixtures.h"
-#include "data/hdf5_library.h"
-#include "data/hdf5_object.h"
+#include "data/format/hdf5_library.h"
+#include "data/format/hdf5_object.h"
 
 namespace stoker {
 namespace {

@@ -1,12 +1,12 @@
-#include "data/held_types.h"
+#include "data/prepare/held_types.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "data/column_values.h"
 #include "data/fixtures.h"
-#include "data/preparation.h"
+#include "data/prepare/preparation.h"
+#include "data/table/column_values.h"
 
 namespace stoker {
 namespace {

@@ -4,11 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "data/column_values.h"
 #include "data/fixtures.h"
-#include "data/preparation.h"
-#include "data/split.h"
-#include "data/value_rows.h"
+#include "data/prepare/preparation.h"
+#include "data/split/split.h"
+#include "data/table/column_values.h"
+#include "data/table/value_rows.h"
 
 // Whole numbers beyond 2^53, of which a double knows every second one at most.
 namespace stoker {

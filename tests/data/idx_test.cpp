@@ -5,9 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "data/array_columns.h"
 #include "data/fixtures.h"
-#include "data/split.h"
+#include "data/split/split.h"
+#include "data/table/array_columns.h"
 
 namespace stoker {
 namespace {

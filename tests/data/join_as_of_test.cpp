@@ -1,4 +1,4 @@
-#include "data/join_as_of.h"
+#include "data/windows/join_as_of.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,8 +13,8 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
-#include "data/column_values.h"
 #include "data/fixtures.h"
+#include "data/table/column_values.h"
 
 namespace stoker {
 namespace {

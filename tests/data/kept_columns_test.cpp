@@ -1,4 +1,4 @@
-#include "data/kept_columns.h"
+#include "data/memory/kept_columns.h"
 
 #include <chrono>
 #include <cmath>
@@ -11,9 +11,9 @@
 #include <gtest/gtest.h>
 
 #include "data/fixtures.h"
-#include "data/page_memory.h"
-#include "data/preparation.h"
-#include "data/value_rows.h"
+#include "data/memory/page_memory.h"
+#include "data/prepare/preparation.h"
+#include "data/table/value_rows.h"
 #include "patience.h"
 
 namespace stoker {

@@ -1,4 +1,4 @@
-#include "data/market_sample.h"
+#include "data/sample/market_sample.h"
 
 #include <cmath>
 #include <map>
@@ -8,10 +8,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "data/column_values.h"
 #include "data/fixtures.h"
-#include "data/samples.h"
-#include "data/value_rows.h"
+#include "data/sample/samples.h"
+#include "data/table/column_values.h"
+#include "data/table/value_rows.h"
 
 namespace stoker {
 namespace {

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "data/column_values.h"
+#include "data/csv/words_among_numbers.h"
 #include "data/fixtures.h"
-#include "data/words_among_numbers.h"
+#include "data/table/column_values.h"
 
 namespace stoker {
 namespace {

@@ -1,4 +1,4 @@
-#include "data/number_runs.h"
+#include "data/memory/number_runs.h"
 
 #include <limits>
 #include <numeric>

@@ -10,10 +10,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "data/column_values.h"
+#include "data/arrays/stored_array.h"
 #include "data/fixtures.h"
-#include "data/stored_array.h"
-#include "data/table_files.h"
+#include "data/format/table_files.h"
+#include "data/table/column_values.h"
 #include "data/zip_fixtures.h"
 
 namespace stoker {

@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "data/dataset.h"
 #include "data/fixtures.h"
+#include "data/placement/dataset.h"
 
 namespace stoker {
 namespace {

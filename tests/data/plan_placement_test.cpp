@@ -1,4 +1,4 @@
-#include "data/plan_placement.h"
+#include "data/placement/plan_placement.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "data/preparation.h"
+#include "data/prepare/preparation.h"
 
 #include <cmath>
 
@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "data/column_scale.h"
 #include "data/fixtures.h"
+#include "data/prepare/column_scale.h"
 
 namespace stoker {
 namespace {

@@ -6,10 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "base/address_rule.h"
-#include "data/download.h"
 #include "data/fixtures.h"
 #include "data/loopback_server.h"
 #include "data/planned_network.h"
+#include "data/url/download.h"
 
 namespace stoker {
 namespace {

@@ -1,4 +1,4 @@
-#include "data/ranked_numbers.h"
+#include "data/prepare/ranked_numbers.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "data/column_scale.h"
+#include "data/prepare/column_scale.h"
 
 namespace stoker {
 namespace {

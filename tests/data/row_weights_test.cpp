@@ -1,4 +1,4 @@
-#include "data/row_weights.h"
+#include "data/table/row_weights.h"
 
 #include <limits>
 
@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "data/fixtures.h"
-#include "data/preparation.h"
+#include "data/prepare/preparation.h"
 
 namespace stoker {
 namespace {

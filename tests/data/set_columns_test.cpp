@@ -1,14 +1,14 @@
-#include "data/set_columns.h"
+#include "data/prepare/set_columns.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "data/array_columns.h"
-#include "data/filter.h"
 #include "data/fixtures.h"
-#include "data/preparation.h"
-#include "data/samples.h"
+#include "data/prepare/preparation.h"
+#include "data/sample/samples.h"
+#include "data/table/array_columns.h"
+#include "data/table/filter.h"
 
 namespace stoker {
 namespace {

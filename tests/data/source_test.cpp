@@ -1,4 +1,4 @@
-#include "data/source.h"
+#include "data/source/source.h"
 
 #include <chrono>
 #include <cmath>
@@ -9,8 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "data/column_values.h"
 #include "data/fixtures.h"
+#include "data/table/column_values.h"
 
 namespace stoker {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "data/cube_fixtures.h"
-#include "data/samples.h"
+#include "data/sample/samples.h"
 
 namespace stoker {
 namespace {

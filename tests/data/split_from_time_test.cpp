@@ -1,11 +1,11 @@
-#include "data/split_from_time.h"
+#include "data/split/split_from_time.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "data/fixtures.h"
-#include "data/time_order.h"
-#include "data/windows.h"
+#include "data/split/time_order.h"
+#include "data/windows/windows.h"
 
 namespace stoker {
 namespace {

@@ -1,4 +1,4 @@
-#include "data/split.h"
+#include "data/split/split.h"
 
 #include <functional>
 #include <map>
@@ -7,8 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "data/date_columns.h"
-#include "data/date_order.h"
+#include "data/dates/date_columns.h"
+#include "data/dates/date_order.h"
 #include "data/fixtures.h"
 
 namespace stoker {

@@ -1,4 +1,4 @@
-#include "data/table.h"
+#include "data/table/table.h"
 
 #include <csignal>
 

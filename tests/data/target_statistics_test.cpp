@@ -1,4 +1,4 @@
-#include "data/target_statistics.h"
+#include "data/target/target_statistics.h"
 
 #include <set>
 
@@ -8,7 +8,7 @@
 
 #include "base/random.h"
 #include "data/fixtures.h"
-#include "data/preparation.h"
+#include "data/prepare/preparation.h"
 
 // Texts as what the target is like where they stand.
 namespace stoker {

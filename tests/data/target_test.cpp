@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "data/fixtures.h"
-#include "data/preparation.h"
-#include "data/target_column.h"
+#include "data/prepare/preparation.h"
+#include "data/target/target_column.h"
 
 namespace stoker {
 namespace {

@@ -1,4 +1,4 @@
-#include "data/url_secrets.h"
+#include "data/url/url_secrets.h"
 
 #include <cstdlib>
 

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "data/fixtures.h"
-#include "data/preparation.h"
-#include "data/split.h"
-#include "data/windows.h"
+#include "data/prepare/preparation.h"
+#include "data/split/split.h"
+#include "data/windows/windows.h"
 
 namespace stoker {
 namespace {

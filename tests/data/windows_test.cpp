@@ -1,4 +1,4 @@
-#include "data/windows.h"
+#include "data/windows/windows.h"
 
 #include <cmath>
 #include <set>
@@ -9,11 +9,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "data/column_values.h"
 #include "data/fixtures.h"
-#include "data/kept_columns.h"
-#include "data/split.h"
-#include "data/time_order.h"
+#include "data/memory/kept_columns.h"
+#include "data/split/split.h"
+#include "data/split/time_order.h"
+#include "data/table/column_values.h"
 
 namespace stoker {
 namespace {

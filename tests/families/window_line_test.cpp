@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "data/split.h"
-#include "data/windows.h"
+#include "data/split/split.h"
+#include "data/windows/windows.h"
 #include "predict/evaluate.h"
 #include "predict/importance.h"
 #include "predict/intervals.h"

@@ -6,10 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
-#include "data/kept_columns.h"
-#include "data/source.h"
-#include "data/split.h"
-#include "data/windows.h"
+#include "data/memory/kept_columns.h"
+#include "data/source/source.h"
+#include "data/split/split.h"
+#include "data/windows/windows.h"
 #include "families/window_line.h"
 #include "predict/evaluate.h"
 #include "train/fit.h"

@@ -12,7 +12,7 @@
 #include "base/files.h"
 #include "base/notes.h"
 #include "base/random.h"
-#include "data/source.h"
+#include "data/source/source.h"
 #include "model/linear.h"
 
 namespace stoker {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "data/table.h"
+#include "data/table/table.h"
 #include "pipeline/card.h"
 #include "pipeline/commands_place.h"
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
-#include "data/source.h"
+#include "data/source/source.h"
 #include "model/family.h"
 #include "pipeline/watchers.h"
 #include "predict/predictions.h"

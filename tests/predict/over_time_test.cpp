@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "data/source.h"
-#include "data/windows.h"
+#include "data/source/source.h"
+#include "data/windows/windows.h"
 
 namespace stoker {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "base/human_number.h"
 #include "base/random.h"
-#include "data/column_values.h"
+#include "data/table/column_values.h"
 #include "model/fixtures.h"
 #include "predict/calibration.h"
 #include "predict/certainty.h"

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "data/source.h"
+#include "data/source/source.h"
 #include "model/example_models.h"
 #include "predict/predictions_json.h"
 

@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/random.h"
-#include "data/column_values.h"
-#include "data/windows.h"
+#include "data/table/column_values.h"
+#include "data/windows/windows.h"
 #include "model/fixtures.h"
 #include "predict/caution.h"
 #include "predict/metrics.h"

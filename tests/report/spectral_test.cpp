@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "data/cube_sight.h"
+#include "data/cubes/cube_sight.h"
 #include "report/base64.h"
 #include "report/contents.h"
 #include "report/cube_record.h"

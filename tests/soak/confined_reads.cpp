@@ -19,10 +19,10 @@
 #include "base/error.h"
 #include "config/field.h"
 #include "config/json_text.h"
-#include "data/reader_child.h"
-#include "data/reader_process.h"
-#include "data/source.h"
-#include "data/table.h"
+#include "data/confined/reader_child.h"
+#include "data/confined/reader_process.h"
+#include "data/source/source.h"
+#include "data/table/table.h"
 
 using nlohmann::json;
 using namespace stoker;

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
-#include "data/windows.h"
+#include "data/windows/windows.h"
 #include "expect_error.h"
 #include "listeners.h"
 #include "predict/evaluate.h"

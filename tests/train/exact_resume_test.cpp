@@ -1,7 +1,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "data/windows.h"
+#include "data/windows/windows.h"
 #include "expect_error.h"
 #include "listeners.h"
 #include "tables.h"

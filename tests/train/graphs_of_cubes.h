@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
-#include "data/cubes.h"
+#include "data/cubes/cubes.h"
 #include "expect_error.h"
 #include "listeners.h"
 #include "tables.h"

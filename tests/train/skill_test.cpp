@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
-#include "data/split.h"
-#include "data/windows.h"
+#include "data/split/split.h"
+#include "data/windows/windows.h"
 #include "listeners.h"
 #include "predict/evaluate.h"
 #include "tables.h"

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/files.h"
-#include "data/source.h"
+#include "data/source/source.h"
 #include "device/device.h"
 #include "train/fit.h"
 

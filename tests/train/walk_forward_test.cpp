@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
-#include "data/time_order.h"
-#include "data/windows.h"
+#include "data/split/time_order.h"
+#include "data/windows/windows.h"
 #include "eager_on_record.h"
 #include "expect_error.h"
 #include "listeners.h"

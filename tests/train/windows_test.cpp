@@ -1,4 +1,4 @@
-#include "data/windows.h"
+#include "data/windows/windows.h"
 
 #include <cmath>
 
@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
-#include "data/time_order.h"
+#include "data/split/time_order.h"
 #include "predict/evaluate.h"
 #include "predict/predictions.h"
 #include "train/expect_error.h"

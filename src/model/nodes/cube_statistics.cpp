@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "data/cube_rows.h"
+#include "data/cubes/cube_rows.h"
 #include "device/workers.h"
 #include "kernels/place.h"
 #include "kernels/score_statistics.h"

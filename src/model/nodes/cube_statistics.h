@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "data/dataset.h"
+#include "data/placement/dataset.h"
 #include "kernels/covariance.h"
 #include "kernels/quadratic_scores.h"
 

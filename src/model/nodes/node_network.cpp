@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "config/usual_bounds.h"
-#include "data/cube_rows.h"
+#include "data/cubes/cube_rows.h"
 #include "model/nodes/cube_data.h"
 #include "model/nodes/pixels.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "config/field.h"
-#include "data/dataset.h"
+#include "data/placement/dataset.h"
 #include "model/family.h"
 #include "model/network.h"
 #include "model/nodes/node_graph.h"

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "data/filter.h"
+#include "data/table/filter.h"
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/cards/cards.h"
 

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "data/date_order.h"
-#include "data/split.h"
-#include "data/split_from_time.h"
-#include "data/time_order.h"
+#include "data/dates/date_order.h"
+#include "data/split/split.h"
+#include "data/split/split_from_time.h"
+#include "data/split/time_order.h"
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/cards/cards.h"
 

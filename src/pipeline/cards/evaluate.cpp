@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "data/cubes.h"
-#include "data/set_columns.h"
-#include "data/target_column.h"
+#include "data/cubes/cubes.h"
+#include "data/prepare/set_columns.h"
+#include "data/target/target_column.h"
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/cards/cards.h"
 #include "predict/cube_scores.h"

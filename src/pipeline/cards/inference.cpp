@@ -1,4 +1,4 @@
-#include "data/set_columns.h"
+#include "data/prepare/set_columns.h"
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/cards/cards.h"
 #include "pipeline/cards/slower_tables.h"

@@ -1,4 +1,4 @@
-#include "data/join_as_of.h"
+#include "data/windows/join_as_of.h"
 
 #include "pipeline/cards/cards.h"
 #include "pipeline/cards/slower_tables.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "data/join_as_of.h"
+#include "data/windows/join_as_of.h"
 #include "pipeline/cards/card_settings.h"
 
 // What the cards that join slower time frames have in common.

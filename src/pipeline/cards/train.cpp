@@ -2,10 +2,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/trace.h"
-#include "data/cube_faults.h"
-#include "data/cube_rows.h"
-#include "data/cubes.h"
-#include "data/target_column.h"
+#include "data/cubes/cube_faults.h"
+#include "data/cubes/cube_rows.h"
+#include "data/cubes/cubes.h"
+#include "data/target/target_column.h"
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/cards/cards.h"
 #include "pipeline/cards/train_settings.h"

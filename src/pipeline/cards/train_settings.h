@@ -1,7 +1,7 @@
 #pragma once
 
 #include "config/field.h"
-#include "data/preparation.h"
+#include "data/prepare/preparation.h"
 #include "train/fit.h"
 
 namespace stoker::cards {

@@ -1,4 +1,4 @@
-#include "data/windows.h"
+#include "data/windows/windows.h"
 
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/cards/cards.h"

@@ -15,7 +15,7 @@
 #include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
-#include "data/cube_rows.h"
+#include "data/cubes/cube_rows.h"
 #include "model/nodes/node_network.h"
 #include "torch/modules/layers.h"
 #include "torch/nodes/node_form.h"

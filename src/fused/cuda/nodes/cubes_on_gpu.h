@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "data/cube_rows.h"
+#include "data/cubes/cube_rows.h"
 #include "device/workers.h"
 #include "engine/engine.h"
 #include "fused/cuda/device_memory.h"

@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "data/cube_rows.h"
+#include "data/cubes/cube_rows.h"
 #include "fused/cpu/nodes/node_engine.h"
 #include "fused/cuda/device_memory.h"
 #include "fused/cuda/nodes/cubes_on_gpu.h"

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "data/cube_rows.h"
+#include "data/cubes/cube_rows.h"
 #include "fused/cpu/nodes/node_engine.h"
 #include "fused/cuda/nodes/node_engine.h"
 #include "kernels/quadratic_scores.h"
