@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "advise/measured_steps.h"
-#include "train/step_estimate.h"
+#include "train/choose/step_estimate.h"
 
 // What a GPU that is not here would take, from the arithmetic and the bytes of a step. Estimates: nothing of
 // it was measured on the GPU that it is about.

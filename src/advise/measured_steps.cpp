@@ -25,13 +25,13 @@
 #include "pipeline/outputs_on_demand.h"
 #include "pipeline/training_card.h"
 #include "torch/door.h"
-#include "train/choose_batch.h"
-#include "train/engines.h"
-#include "train/fit.h"
-#include "train/fit_network.h"
-#include "train/phases.h"
-#include "train/place_data.h"
-#include "train/ready_engine.h"
+#include "train/choose/choose_batch.h"
+#include "train/fit/fit.h"
+#include "train/fit/fit_network.h"
+#include "train/loop/engines.h"
+#include "train/loop/phases.h"
+#include "train/loop/ready_engine.h"
+#include "train/rows/place_data.h"
 
 namespace stoker::advise {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/stop.h"
-#include "train/recorded_figures.h"
+#include "train/choose/recorded_figures.h"
 
 // Training steps of a document's own model on its own rows, in every way in which a device can take them:
 // engines, placements, and then batch sizes and precisions.

@@ -22,7 +22,7 @@
 #include "device/device.h"
 #include "model/family.h"
 #include "pipeline/training_card.h"
-#include "train/loop.h"
+#include "train/loop/loop.h"
 
 namespace stoker::advise {
 namespace {

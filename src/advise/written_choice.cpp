@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "pipeline/training_card.h"
-#include "train/device_of_training.h"
+#include "train/choose/device_of_training.h"
 
 namespace stoker::advise {
 namespace {

@@ -9,8 +9,8 @@
 #include "device/device.h"
 #include "device/workers.h"
 #include "torch/door.h"
-#include "train/engines.h"
-#include "train/many.h"
+#include "train/group/many.h"
+#include "train/loop/engines.h"
 
 namespace stoker::cli {
 namespace {

@@ -9,8 +9,8 @@
 #include "cli/bench_experts.h"
 #include "cli/terminal.h"
 #include "model/family.h"
-#include "train/engines.h"
-#include "train/structure_changes.h"
+#include "train/loop/engines.h"
+#include "train/stages/structure_changes.h"
 
 namespace stoker::cli {
 namespace {

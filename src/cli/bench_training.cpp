@@ -10,7 +10,7 @@
 #include "device/device.h"
 #include "model/family.h"
 #include "torch/door.h"
-#include "train/engines.h"
+#include "train/loop/engines.h"
 
 namespace stoker::cli {
 namespace {

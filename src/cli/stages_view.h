@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "train/stage_config.h"
+#include "train/stages/stage_config.h"
 
 namespace stoker::cli {
 

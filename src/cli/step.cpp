@@ -11,7 +11,7 @@
 #include "cli/step_view.h"
 #include "cli/terminal.h"
 #include "pipeline/explain_card.h"
-#include "train/explain_step.h"
+#include "train/explain/explain_step.h"
 
 namespace stoker::cli {
 namespace {

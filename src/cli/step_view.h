@@ -6,7 +6,8 @@
 
 namespace stoker::cli {
 
-// What train/explain_step.h tells, for people to read: each part of the step with some of its numbers.
+// What train/explain/explain_step.h tells, for people to read: each part of the step with some of its
+// numbers.
 std::string step_text(const nlohmann::json& explained);
 
 }  // namespace stoker::cli

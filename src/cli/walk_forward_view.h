@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "train/walk_forward_config.h"
+#include "train/fit/walk_forward_config.h"
 
 namespace stoker::cli {
 

@@ -15,7 +15,7 @@
 #include "pipeline/cards/train_settings.h"
 #include "pipeline/document.h"
 #include "pipeline/port.h"
-#include "train/progress.h"
+#include "train/loop/progress.h"
 
 namespace stoker {
 

@@ -17,7 +17,7 @@
 #include "pipeline/seed_form.h"
 #include "pipeline/space.h"
 #include "pipeline/training_card.h"
-#include "train/variants.h"
+#include "train/fit/variants.h"
 
 namespace stoker {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "store/expert_use.h"
 #include "store/experts_record.h"
-#include "train/fit.h"
+#include "train/fit/fit.h"
 
 namespace stoker {
 

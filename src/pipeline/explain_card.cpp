@@ -7,8 +7,8 @@
 #include "base/text.h"
 #include "pipeline/outputs_on_demand.h"
 #include "pipeline/training_card.h"
-#include "train/explain_step.h"
-#include "train/fit.h"
+#include "train/explain/explain_step.h"
+#include "train/fit/fit.h"
 
 namespace stoker {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "pipeline/graph.h"
 #include "pipeline/training_card.h"
-#include "train/compile_ahead.h"
+#include "train/group/compile_ahead.h"
 
 namespace stoker {
 

@@ -10,7 +10,7 @@
 #include "base/stop.h"
 #include "pipeline/card.h"
 #include "pipeline/document.h"
-#include "train/fit_request.h"
+#include "train/fit/fit_request.h"
 
 namespace stoker {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/files.h"
-#include "train/progress.h"
+#include "train/loop/progress.h"
 
 namespace stoker {
 

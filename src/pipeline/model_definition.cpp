@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "model/sequence.h"
-#include "train/metric_stopping.h"
+#include "train/loop/metric_stopping.h"
 
 namespace stoker {
 namespace {

@@ -6,7 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "config/described.h"
-#include "train/spec.h"
+#include "train/fit/spec.h"
 
 // The settings of the cards that define a model, and the specification that they stand for.
 namespace stoker {

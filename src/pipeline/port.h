@@ -14,12 +14,12 @@
 #include "data/table/table.h"
 #include "device/array.h"
 #include "model/model.h"
-#include "train/spec.h"
+#include "train/fit/spec.h"
 
 namespace stoker {
 
 // What flows from card to card.
-// The last three are parts of one training step (train/plain_step.h), as arrays.
+// The last three are parts of one training step (train/explain/plain_step.h), as arrays.
 enum class PortType { table, model_spec, model, report, arrays, batch, network, optimizer };
 
 struct Port {

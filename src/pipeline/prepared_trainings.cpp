@@ -16,10 +16,10 @@
 #include "pipeline/rows_to_come.h"
 #include "pipeline/training_card.h"
 #include "predict/metrics.h"
-#include "train/choose_decision.h"
-#include "train/fit.h"
-#include "train/folds.h"
-#include "train/place_data.h"
+#include "train/choose/choose_decision.h"
+#include "train/fit/fit.h"
+#include "train/rows/folds.h"
+#include "train/rows/place_data.h"
 
 namespace stoker {
 namespace {

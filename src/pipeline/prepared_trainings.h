@@ -16,9 +16,9 @@
 #include "pipeline/kept.h"
 #include "pipeline/outputs_on_demand.h"
 #include "pipeline/sweep_document.h"
-#include "train/decide_relative.h"
-#include "train/fit_network.h"
-#include "train/metric_stopping.h"
+#include "train/choose/decide_relative.h"
+#include "train/fit/fit_network.h"
+#include "train/loop/metric_stopping.h"
 
 namespace stoker {
 

@@ -4,7 +4,7 @@
 
 #include "pipeline/cache.h"
 #include "pipeline/run_folder.h"
-#include "train/progress.h"
+#include "train/loop/progress.h"
 
 namespace stoker {
 

@@ -14,7 +14,7 @@
 #include "pipeline/profile.h"
 #include "predict/evaluation.h"
 #include "store/runs.h"
-#include "train/progress.h"
+#include "train/loop/progress.h"
 
 // What goes into a run, what comes out of it, and who watches it.
 namespace stoker {

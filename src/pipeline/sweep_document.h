@@ -7,7 +7,7 @@
 
 #include "pipeline/document.h"
 #include "pipeline/space.h"
-#include "train/spec.h"
+#include "train/fit/spec.h"
 
 namespace stoker {
 

@@ -8,7 +8,7 @@
 
 #include "predict/evaluation.h"
 #include "store/runs.h"
-#include "train/fit.h"
+#include "train/fit/fit.h"
 
 // The report train_metrics: all that is known of a training, so that a run whose training comes from the
 // cache tells the same as the one that trained. Epochs count from 1 in it.

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "train/epoch_report.h"
+#include "train/loop/epoch_report.h"
 
 namespace stoker {
 namespace {

@@ -8,7 +8,7 @@
 #include "predict/cube_scores.h"
 #include "predict/metrics.h"
 #include "report/sections.h"
-#include "train/verdict.h"
+#include "train/fit/verdict.h"
 
 namespace stoker {
 namespace {

@@ -7,7 +7,7 @@
 #include "serve/document_answers.h"
 #include "serve/preview_schema.h"
 #include "serve/program_run.h"
-#include "train/explain_step.h"
+#include "train/explain/explain_step.h"
 
 // One training step of a document, for the canvas. The command does it, in a process of its own: it reads all
 // rows that are trained on.

@@ -19,7 +19,7 @@
 #include "serve/service.h"
 #include "store/dataset_store.h"
 #include "store/runs.h"
-#include "train/epoch_report.h"
+#include "train/loop/epoch_report.h"
 
 namespace stoker::serve {
 namespace {

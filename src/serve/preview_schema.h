@@ -82,7 +82,7 @@ inline nlohmann::json preview() {
        {"cubes", cubes_look()}});
 }
 
-// A part of a training step (train/step_report.h), with numbers of its own beside these.
+// A part of a training step (train/explain/step_report.h), with numbers of its own beside these.
 inline nlohmann::json step_part() {
   return object("StepPart", {{"step", text("prepare_batch, build_model, init_optimizer, zero_grad, "
                                            "forward, loss, backward or optimizer_step")},

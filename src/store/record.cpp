@@ -17,7 +17,7 @@
 #include "store/runs.h"
 #include "store/stage_record.h"
 #include "store/walk_forward_record.h"
-#include "train/progress.h"
+#include "train/loop/progress.h"
 
 namespace stoker {
 namespace {

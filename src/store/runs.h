@@ -13,10 +13,10 @@
 
 #include "store/expert_use.h"
 #include "store/process.h"
-#include "train/chosen_number.h"
-#include "train/progress.h"
-#include "train/stage_config.h"
-#include "train/walk_forward_config.h"
+#include "train/choose/chosen_number.h"
+#include "train/fit/walk_forward_config.h"
+#include "train/loop/progress.h"
+#include "train/stages/stage_config.h"
 
 namespace stoker {
 

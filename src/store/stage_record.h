@@ -5,7 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "store/record_part.h"
-#include "train/stage_config.h"
+#include "train/stages/stage_config.h"
 
 // The stages of a training, as run.json has them.
 namespace stoker {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "train/epoch_report.h"
+#include "train/loop/epoch_report.h"
 
 namespace stoker {
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "store/record_part.h"
-#include "train/walk_forward_config.h"
+#include "train/fit/walk_forward_config.h"
 
 // What walking forward found, as run.json has it.
 namespace stoker {

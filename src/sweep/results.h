@@ -10,7 +10,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/files.h"
-#include "train/many.h"
+#include "train/group/many.h"
 
 namespace stoker {
 

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "predict/evaluate.h"
-#include "train/choose_decision.h"
+#include "train/choose/choose_decision.h"
 
 namespace stoker {
 namespace {

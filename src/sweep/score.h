@@ -4,7 +4,7 @@
 
 #include "pipeline/prepared_trainings.h"
 #include "sweep/results.h"
-#include "train/many.h"
+#include "train/group/many.h"
 
 namespace stoker {
 

@@ -9,10 +9,10 @@
 #include "base/files.h"
 #include "model/family.h"
 #include "sweep/score.h"
-#include "train/checkpoints.h"
-#include "train/choose_batch.h"
-#include "train/compile_ahead.h"
-#include "train/side_by_side.h"
+#include "train/checkpoint/checkpoints.h"
+#include "train/choose/choose_batch.h"
+#include "train/group/compile_ahead.h"
+#include "train/group/side_by_side.h"
 
 namespace stoker {
 namespace {

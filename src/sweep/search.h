@@ -12,9 +12,9 @@
 #include "sweep/results.h"
 #include "sweep/rungs.h"
 #include "sweep/trials.h"
-#include "train/chosen_batches.h"
-#include "train/many.h"
-#include "train/warnings_once.h"
+#include "train/choose/chosen_batches.h"
+#include "train/group/many.h"
+#include "train/group/warnings_once.h"
 
 namespace stoker {
 

@@ -1,5 +1,5 @@
 // What was measured on this machine decides for `auto`, as long as it is whole and of the same devices.
-#include "train/recorded_figures.h"
+#include "train/choose/recorded_figures.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -10,10 +10,10 @@
 #include "families/sets_and_series.h"
 #include "torch/door.h"
 #include "torch/training_case.h"
-#include "train/engines.h"
 #include "train/listeners.h"
-#include "train/metric_stopping.h"
-#include "train/phases.h"
+#include "train/loop/engines.h"
+#include "train/loop/metric_stopping.h"
+#include "train/loop/phases.h"
 
 // A family comes in through its own files and the tables, whatever its inputs, losses and phases are.
 namespace stoker {

@@ -10,10 +10,10 @@
 #include "model/family.h"
 #include "torch/modules/module.h"
 #include "torch/training_case.h"
-#include "train/engines.h"
 #include "train/listeners.h"
-#include "train/metric_stopping.h"
-#include "train/phases.h"
+#include "train/loop/engines.h"
+#include "train/loop/metric_stopping.h"
+#include "train/loop/phases.h"
 
 // Real engines over a module in which something goes wrong: the training goes on, with a model that is as
 // good.

@@ -15,7 +15,7 @@
 #include "predict/out_of_fold.h"
 #include "predict/predictions.h"
 #include "predict/rows_to_predict.h"
-#include "train/fit.h"
+#include "train/fit/fit.h"
 #include "train/listeners.h"
 #include "train/tables.h"
 

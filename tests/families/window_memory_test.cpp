@@ -12,7 +12,7 @@
 #include "data/windows/windows.h"
 #include "families/window_line.h"
 #include "predict/evaluate.h"
-#include "train/fit.h"
+#include "train/fit/fit.h"
 #include "train/listeners.h"
 #include "train/tables.h"
 

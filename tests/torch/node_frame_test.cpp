@@ -13,7 +13,7 @@ using std::isnan;
 #include "kernels/quadratic_kernel.cuh"
 // All of the engine, over memory and streams of the host's (emulated/fused/cuda).
 #include "fused/cuda/nodes/node_engine.cpp"
-#include "train/fit_network.h"
+#include "train/fit/fit_network.h"
 #include "train/graphs_of_cubes.h"
 
 namespace stoker::kernels {

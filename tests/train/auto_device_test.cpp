@@ -1,6 +1,6 @@
 // What `device: auto` makes of figures, and when it asks for more of them. Nothing is measured here: trials
 // and the clock are made up.
-#include "train/auto_device.h"
+#include "train/choose/auto_device.h"
 
 #include <map>
 

@@ -1,4 +1,4 @@
-#include "train/best_epochs.h"
+#include "train/loop/best_epochs.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "train/checkpoint_writer.h"
+#include "train/checkpoint/checkpoint_writer.h"
 
 #include <chrono>
 #include <filesystem>
@@ -11,10 +11,10 @@
 #include "listeners.h"
 #include "scripted_engine.h"
 #include "tables.h"
-#include "train/checkpoint_times.h"
-#include "train/fit.h"
-#include "train/last_checkpoints.h"
-#include "train/loop.h"
+#include "train/checkpoint/checkpoint_times.h"
+#include "train/checkpoint/last_checkpoints.h"
+#include "train/fit/fit.h"
+#include "train/loop/loop.h"
 
 namespace stoker {
 namespace {

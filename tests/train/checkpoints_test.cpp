@@ -1,4 +1,4 @@
-#include "train/checkpoints.h"
+#include "train/checkpoint/checkpoints.h"
 
 #include <csignal>
 #include <filesystem>
@@ -12,8 +12,8 @@
 #include "fused/reshaped.h"
 #include "listeners.h"
 #include "scripted_engine.h"
-#include "train/device_of_training.h"
-#include "train/fit_network.h"
+#include "train/choose/device_of_training.h"
+#include "train/fit/fit_network.h"
 
 namespace stoker {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/choose_batch.h"
+#include "train/choose/choose_batch.h"
 
 #include <algorithm>
 #include <array>
@@ -13,8 +13,8 @@
 #include "listeners.h"
 #include "scripted_engine.h"
 #include "tables.h"
-#include "train/fit.h"
-#include "train/fit_network.h"
+#include "train/fit/fit.h"
+#include "train/fit/fit_network.h"
 
 namespace stoker {
 namespace {

@@ -1,11 +1,11 @@
-#include "train/choose_decision.h"
+#include "train/choose/choose_decision.h"
 
 #include "expect_error.h"
 #include "listeners.h"
 #include "predict/evaluate.h"
 #include "predict/out_of_fold.h"
 #include "tables.h"
-#include "train/fit.h"
+#include "train/fit/fit.h"
 
 // What is chosen on rows that a model was not trained on.
 namespace stoker {

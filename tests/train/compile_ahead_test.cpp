@@ -1,4 +1,4 @@
-#include "train/compile_ahead.h"
+#include "train/group/compile_ahead.h"
 
 #include <atomic>
 #include <chrono>

@@ -1,5 +1,5 @@
 // Which trainings may measure where to run, and what becomes of it. The GPU is made up where there is none.
-#include "train/device_of_training.h"
+#include "train/choose/device_of_training.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include "base/files.h"
 #include "listeners.h"
 #include "tables.h"
-#include "train/choose_batch.h"
-#include "train/fit_network.h"
+#include "train/choose/choose_batch.h"
+#include "train/fit/fit_network.h"
 
 namespace stoker {
 namespace {

@@ -5,8 +5,8 @@
 #include "advise/own_cache.h"
 #include "base/files.h"
 #include "device/device.h"
-#include "train/fit_network.h"
-#include "train/recorded_figures.h"
+#include "train/choose/recorded_figures.h"
+#include "train/fit/fit_network.h"
 
 namespace stoker::test {
 

@@ -1,4 +1,4 @@
-#include "train/engines.h"
+#include "train/loop/engines.h"
 
 #include "expect_error.h"
 #include "scripted_engine.h"

@@ -1,4 +1,4 @@
-#include "train/ensemble_progress.h"
+#include "train/group/ensemble_progress.h"
 
 #include <atomic>
 #include <thread>

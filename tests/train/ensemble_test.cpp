@@ -8,12 +8,12 @@
 #include "predict/out_of_fold.h"
 #include "predict/predictions.h"
 #include "tables.h"
-#include "train/fit.h"
-#include "train/fit_ensemble.h"
-#include "train/fit_network.h"
-#include "train/folds.h"
-#include "train/many.h"
-#include "train/variants.h"
+#include "train/fit/fit.h"
+#include "train/fit/fit_ensemble.h"
+#include "train/fit/fit_network.h"
+#include "train/fit/variants.h"
+#include "train/group/many.h"
+#include "train/rows/folds.h"
 
 // Several models that predict together: each as if it had been trained by hand, whatever is beside it.
 namespace stoker {

@@ -1,4 +1,4 @@
-#include "train/epoch_report.h"
+#include "train/loop/epoch_report.h"
 
 #include <cmath>
 #include <limits>

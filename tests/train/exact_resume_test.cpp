@@ -5,7 +5,7 @@
 #include "expect_error.h"
 #include "listeners.h"
 #include "tables.h"
-#include "train/fit.h"
+#include "train/fit/fit.h"
 
 // For every optimiser, schedule and precision that a CPU has: a run that was interrupted in the middle of an
 // epoch ends in the bits of one that was not.

@@ -14,9 +14,9 @@
 #include "model/expert_lives.h"
 #include "model/experts_on_host.h"
 #include "torch/expert_case.h"
-#include "train/engines.h"
 #include "train/listeners.h"
-#include "train/phases.h"
+#include "train/loop/engines.h"
+#include "train/loop/phases.h"
 
 namespace stoker {
 namespace {

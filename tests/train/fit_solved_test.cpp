@@ -3,7 +3,7 @@
 #include "expect_error.h"
 #include "listeners.h"
 #include "tables.h"
-#include "train/fit.h"
+#include "train/fit/fit.h"
 
 namespace stoker {
 namespace {

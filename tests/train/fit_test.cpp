@@ -1,4 +1,4 @@
-#include "train/fit.h"
+#include "train/fit/fit.h"
 
 #include <cmath>
 #include <fstream>
@@ -11,7 +11,7 @@
 #include "listeners.h"
 #include "predict/evaluate.h"
 #include "tables.h"
-#include "train/validation.h"
+#include "train/rows/validation.h"
 
 namespace stoker {
 namespace {

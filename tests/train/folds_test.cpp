@@ -1,4 +1,4 @@
-#include "train/folds.h"
+#include "train/rows/folds.h"
 
 #include <algorithm>
 #include <map>

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "listeners.h"
 #include "tables.h"
-#include "train/fit.h"
+#include "train/fit/fit.h"
 
 namespace stoker {
 namespace {

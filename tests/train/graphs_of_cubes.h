@@ -12,7 +12,7 @@
 #include "expect_error.h"
 #include "listeners.h"
 #include "tables.h"
-#include "train/fit.h"
+#include "train/fit/fit.h"
 
 // A graph of nodes that finds pixels which stand out, cubes for it, and its training.
 namespace stoker::test {

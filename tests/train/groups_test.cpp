@@ -1,4 +1,4 @@
-#include "train/groups.h"
+#include "train/group/groups.h"
 
 #include <algorithm>
 #include <map>
@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "train/expect_error.h"
-#include "train/fit_network.h"
+#include "train/fit/fit_network.h"
 #include "train/tables.h"
 
 namespace stoker::test {

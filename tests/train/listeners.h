@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "train/progress.h"
+#include "train/loop/progress.h"
 
 namespace stoker::test {
 

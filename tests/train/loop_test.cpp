@@ -1,4 +1,4 @@
-#include "train/loop.h"
+#include "train/loop/loop.h"
 
 #include <chrono>
 #include <cmath>

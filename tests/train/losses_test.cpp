@@ -7,7 +7,7 @@
 #include "predict/evaluate.h"
 #include "predict/out_of_fold.h"
 #include "tables.h"
-#include "train/fit.h"
+#include "train/fit/fit.h"
 
 // What a training makes small, and how much each row and class counts in it.
 namespace stoker {

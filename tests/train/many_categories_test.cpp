@@ -7,7 +7,7 @@
 #include "predict/predictions.h"
 #include "predict/real_coefficients.h"
 #include "tables.h"
-#include "train/fit.h"
+#include "train/fit/fit.h"
 
 // Texts of more values than a linear model has columns for.
 namespace stoker {

@@ -1,5 +1,5 @@
 // Models side by side, on scripted engines: the same as each alone, whoever ends first.
-#include "train/many.h"
+#include "train/group/many.h"
 
 #include <atomic>
 #include <chrono>

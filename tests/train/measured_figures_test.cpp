@@ -1,5 +1,5 @@
 // Steps that are taken to see how long they are.
-#include "train/measured_figures.h"
+#include "train/choose/measured_figures.h"
 
 #include <fstream>
 
@@ -8,8 +8,8 @@
 
 #include "device/device.h"
 #include "tables.h"
-#include "train/engines.h"
-#include "train/fit_network.h"
+#include "train/fit/fit_network.h"
+#include "train/loop/engines.h"
 
 namespace stoker {
 namespace {

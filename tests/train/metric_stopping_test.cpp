@@ -1,4 +1,4 @@
-#include "train/metric_stopping.h"
+#include "train/loop/metric_stopping.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,8 +10,8 @@
 #include "listeners.h"
 #include "predict/evaluate.h"
 #include "tables.h"
-#include "train/engines.h"
-#include "train/fit_network.h"
+#include "train/fit/fit_network.h"
+#include "train/loop/engines.h"
 
 namespace stoker {
 namespace {

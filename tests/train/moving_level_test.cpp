@@ -13,9 +13,9 @@
 #include "predict/intervals.h"
 #include "predict/real_coefficients.h"
 #include "predict/updated_intervals.h"
-#include "train/decide_relative.h"
+#include "train/choose/decide_relative.h"
 #include "train/expect_error.h"
-#include "train/fit.h"
+#include "train/fit/fit.h"
 #include "train/listeners.h"
 #include "train/tables.h"
 

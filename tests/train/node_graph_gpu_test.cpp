@@ -4,10 +4,10 @@
 #include "advise/own_cache.h"
 #include "base/files.h"
 #include "graphs_of_cubes.h"
-#include "train/engines.h"
-#include "train/fit_network.h"
-#include "train/place_data.h"
-#include "train/recorded_figures.h"
+#include "train/choose/recorded_figures.h"
+#include "train/fit/fit_network.h"
+#include "train/loop/engines.h"
+#include "train/rows/place_data.h"
 
 // Graphs of nodes over cubes, on a GPU.
 namespace stoker::test {

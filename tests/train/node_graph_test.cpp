@@ -8,9 +8,9 @@
 #include "model/nodes/node_network.h"
 #include "predict/cube_scores.h"
 #include "predict/evaluate.h"
-#include "train/engines.h"
-#include "train/fit_network.h"
-#include "train/validation.h"
+#include "train/fit/fit_network.h"
+#include "train/loop/engines.h"
+#include "train/rows/validation.h"
 
 // Graphs of nodes over cubes, trained as any model: statistics, gradients, what is kept and what is refused.
 namespace stoker::test {

@@ -1,4 +1,4 @@
-#include "train/pace.h"
+#include "train/loop/pace.h"
 
 #include <gtest/gtest.h>
 

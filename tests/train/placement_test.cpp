@@ -8,9 +8,9 @@
 #include "expect_error.h"
 #include "listeners.h"
 #include "tables.h"
-#include "train/deal_rows.h"
-#include "train/fit.h"
-#include "train/place_data.h"
+#include "train/fit/fit.h"
+#include "train/rows/deal_rows.h"
+#include "train/rows/place_data.h"
 
 // Where the rows of a training lie, as its settings ask for it.
 namespace stoker {

@@ -1,4 +1,4 @@
-#include "train/plain_step.h"
+#include "train/explain/plain_step.h"
 
 #include <cmath>
 #include <fstream>
@@ -10,10 +10,10 @@
 
 #include "expect_error.h"
 #include "tables.h"
-#include "train/engines.h"
-#include "train/explain_step.h"
-#include "train/step_arrays.h"
-#include "train/step_report.h"
+#include "train/explain/explain_step.h"
+#include "train/explain/step_arrays.h"
+#include "train/explain/step_report.h"
+#include "train/loop/engines.h"
 
 namespace stoker {
 namespace {

@@ -4,7 +4,7 @@
 #include "expect_error.h"
 #include "listeners.h"
 #include "tables.h"
-#include "train/fit.h"
+#include "train/fit/fit.h"
 
 // Resuming with the real engines, on the CPU and on a GPU where there is one: what comes out is, bit for bit,
 // what an uninterrupted run gives.

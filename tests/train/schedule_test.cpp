@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "expect_error.h"
-#include "train/loop.h"
-#include "train/training.h"
+#include "train/fit/training.h"
+#include "train/loop/loop.h"
 
 namespace stoker {
 namespace {

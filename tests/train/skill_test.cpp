@@ -12,7 +12,7 @@
 #include "listeners.h"
 #include "predict/evaluate.h"
 #include "tables.h"
-#include "train/fit.h"
+#include "train/fit/fit.h"
 
 namespace stoker {
 namespace {

@@ -1,5 +1,5 @@
 // Classes that arrive in stages.
-#include "train/stages.h"
+#include "train/stages/stages.h"
 
 #include <cmath>
 #include <cstring>
@@ -13,7 +13,7 @@
 #include "listeners.h"
 #include "model/expert_graph.h"
 #include "tables.h"
-#include "train/fit.h"
+#include "train/fit/fit.h"
 
 namespace stoker {
 namespace {

@@ -8,8 +8,8 @@
 #include "listeners.h"
 #include "scripted_engine.h"
 #include "tables.h"
-#include "train/fit_network.h"
-#include "train/phases.h"
+#include "train/fit/fit_network.h"
+#include "train/loop/phases.h"
 
 // A training that stumbles over its precision or over the device's memory goes back to where all was well and
 // on in another way.

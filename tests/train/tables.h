@@ -5,7 +5,7 @@
 #include "base/files.h"
 #include "data/source/source.h"
 #include "device/device.h"
-#include "train/fit.h"
+#include "train/fit/fit.h"
 
 namespace stoker::test {
 

@@ -1,4 +1,4 @@
-#include "train/validation.h"
+#include "train/rows/validation.h"
 
 #include <algorithm>
 #include <map>

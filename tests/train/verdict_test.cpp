@@ -1,4 +1,4 @@
-#include "train/verdict.h"
+#include "train/fit/verdict.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

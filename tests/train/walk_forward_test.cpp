@@ -1,4 +1,4 @@
-#include "train/walk_forward.h"
+#include "train/fit/walk_forward.h"
 
 #include <cmath>
 #include <filesystem>

@@ -10,11 +10,11 @@
 #include "predict/evaluate.h"
 #include "predict/predictions.h"
 #include "train/expect_error.h"
-#include "train/fit.h"
-#include "train/folds.h"
+#include "train/fit/fit.h"
 #include "train/listeners.h"
+#include "train/rows/folds.h"
+#include "train/rows/validation.h"
 #include "train/tables.h"
-#include "train/validation.h"
 
 namespace stoker {
 namespace {

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "train/side_by_side.h"
+#include "train/group/side_by_side.h"
 
 namespace stoker {
 namespace {

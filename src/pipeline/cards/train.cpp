@@ -15,10 +15,10 @@
 #include "predict/evaluate.h"
 #include "predict/even_rows.h"
 #include "predict/expert_usage.h"
-#include "train/fit.h"
-#include "train/fit_stages.h"
-#include "train/variants.h"
-#include "train/walk_forward.h"
+#include "train/fit/fit.h"
+#include "train/fit/variants.h"
+#include "train/fit/walk_forward.h"
+#include "train/stages/fit_stages.h"
 
 namespace stoker::cards {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "config/field.h"
 #include "data/prepare/preparation.h"
-#include "train/fit.h"
+#include "train/fit/fit.h"
 
 namespace stoker::cards {
 

@@ -4,8 +4,8 @@
 
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/cards/cards.h"
-#include "train/step_arrays.h"
-#include "train/step_report.h"
+#include "train/explain/step_arrays.h"
+#include "train/explain/step_report.h"
 
 // What the cards of one training step have in common: what they hand on are arrays, and what they show is a
 // report.

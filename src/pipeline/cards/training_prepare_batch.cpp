@@ -1,5 +1,5 @@
 #include "pipeline/cards/training_parts.h"
-#include "train/explain_step.h"
+#include "train/explain/explain_step.h"
 
 namespace stoker::cards {
 namespace {
