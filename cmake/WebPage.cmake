@@ -31,7 +31,7 @@ endif()
 # stoker_web_page(RESULT): the C++ file that has the page, or has none.
 function(stoker_web_page result)
   if(NOT STOKER_WEB_FOUND)
-    set(${result} no_page.cpp PARENT_SCOPE)
+    set(${result} http/no_page.cpp PARENT_SCOPE)
     return()
   endif()
   set(web ${CMAKE_SOURCE_DIR}/web)

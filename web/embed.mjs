@@ -1,4 +1,4 @@
-// node embed.mjs FOLDER page_files.cpp: writes the files of a built page as a C++ file (src/serve/page_files.h).
+// node embed.mjs FOLDER page_files.cpp: writes the files of a built page as a C++ file (src/serve/http/page_files.h).
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
@@ -34,6 +34,6 @@ for (const [number, path] of paths.entries()) {
 }
 writeFileSync(
   target,
-  `// Made by web/embed.mjs.\n#include "serve/page_files.h"\n\nnamespace stoker::serve {\nnamespace {\n\n${arrays.join('\n')}\n}  // namespace\n\n` +
+  `// Made by web/embed.mjs.\n#include "serve/http/page_files.h"\n\nnamespace stoker::serve {\nnamespace {\n\n${arrays.join('\n')}\n}  // namespace\n\n` +
     `std::span<const PageFile> page_files() {\n  static const PageFile files[]{\n${rows.join('')}  };\n  return files;\n}\n\n}  // namespace stoker::serve\n`,
 );

@@ -25,7 +25,7 @@
 #include "cli/usage.h"
 #include "data/confined/reader_child.h"
 #include "data/memory/arrow_threads.h"
-#include "serve/uploaded_model.h"
+#include "serve/models/uploaded_model.h"
 #include "torch/door.h"
 
 namespace stoker::cli {

@@ -26,11 +26,11 @@
 #include "database/role_rights.h"
 #include "device/device.h"
 #include "pipeline/document.h"
-#include "serve/http_server.h"
-#include "serve/known_databases.h"
-#include "serve/log.h"
-#include "serve/program_run.h"
+#include "serve/access/known_databases.h"
+#include "serve/http/http_server.h"
+#include "serve/jobs/program_run.h"
 #include "serve/service.h"
+#include "serve/system/log.h"
 
 namespace stoker::cli {
 namespace {

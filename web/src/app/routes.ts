@@ -4,7 +4,7 @@ import { matchPath } from './router';
 export type Section = 'canvas' | 'jobs' | 'runs' | 'data' | 'models';
 
 export interface PageRoute {
-  pattern: string; // those of src/serve/page_routes.cpp
+  pattern: string; // those of src/serve/http/page_routes.cpp
   section: Section;
   page: Page;
   load: () => Promise<unknown>;

@@ -1,9 +1,0 @@
-#include "serve/page_files.h"
-
-namespace stoker::serve {
-
-std::span<const PageFile> page_files() {
-  return {};
-}
-
-}  // namespace stoker::serve
