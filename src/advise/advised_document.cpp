@@ -5,9 +5,9 @@
 #include "advise/way.h"
 #include "base/error.h"
 #include "base/new_file.h"
-#include "pipeline/card.h"
-#include "pipeline/document.h"
-#include "pipeline/seed_form.h"
+#include "pipeline/card/card.h"
+#include "pipeline/document/document.h"
+#include "pipeline/document/seed_form.h"
 
 namespace stoker::advise {
 namespace {

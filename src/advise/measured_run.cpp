@@ -9,8 +9,8 @@
 #include "base/measure.h"
 #include "base/trace.h"
 #include "device/device.h"
-#include "pipeline/runner.h"
-#include "pipeline/training_card.h"
+#include "pipeline/run/runner.h"
+#include "pipeline/training/training_card.h"
 
 namespace stoker::advise {
 namespace {

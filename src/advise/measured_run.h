@@ -8,7 +8,7 @@
 #include "advise/step_pace.h"
 #include "base/stop.h"
 #include "base/trace.h"
-#include "pipeline/document.h"
+#include "pipeline/document/document.h"
 
 // A run of a document, looked at by the clock. Its process does nothing else: what it takes of memory is the
 // run's.

@@ -21,7 +21,7 @@
 #include "base/text.h"
 #include "device/device.h"
 #include "model/family.h"
-#include "pipeline/training_card.h"
+#include "pipeline/training/training_card.h"
 #include "train/loop/loop.h"
 
 namespace stoker::advise {

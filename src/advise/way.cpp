@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "pipeline/training_card.h"
+#include "pipeline/training/training_card.h"
 
 namespace stoker::advise {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "pipeline/document.h"
+#include "pipeline/document/document.h"
 
 namespace stoker::advise {
 

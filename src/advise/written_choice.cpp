@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "pipeline/training_card.h"
+#include "pipeline/training/training_card.h"
 #include "train/choose/device_of_training.h"
 
 namespace stoker::advise {

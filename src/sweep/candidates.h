@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "config/value.h"
-#include "pipeline/sweep_document.h"
+#include "pipeline/document/sweep_document.h"
 
 namespace stoker {
 

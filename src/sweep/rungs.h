@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "pipeline/space.h"
+#include "pipeline/run/space.h"
 
 namespace stoker {
 

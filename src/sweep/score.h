@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "pipeline/prepared_trainings.h"
+#include "pipeline/training/prepared_trainings.h"
 #include "sweep/results.h"
 #include "train/group/many.h"
 

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "pipeline/prepared_trainings.h"
+#include "pipeline/training/prepared_trainings.h"
 #include "sweep/candidates.h"
 #include "sweep/results.h"
 #include "sweep/rungs.h"

@@ -8,8 +8,8 @@
 
 #include "base/notes.h"
 #include "base/stop.h"
-#include "pipeline/runner.h"
-#include "pipeline/sweep_document.h"
+#include "pipeline/document/sweep_document.h"
+#include "pipeline/run/runner.h"
 #include "sweep/trials.h"
 
 namespace stoker {

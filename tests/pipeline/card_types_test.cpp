@@ -7,8 +7,8 @@
 
 #include "base/files.h"
 #include "patience.h"
-#include "pipeline/card.h"
-#include "pipeline/sweep_document.h"
+#include "pipeline/card/card.h"
+#include "pipeline/document/sweep_document.h"
 #include "pipeline/watchers.h"
 
 namespace stoker {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "pipeline/command_process.h"
+#include "pipeline/card/command_process.h"
 #include "pipeline/commands_place.h"
 
 namespace stoker {

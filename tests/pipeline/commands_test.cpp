@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "data/table/table.h"
-#include "pipeline/card.h"
+#include "pipeline/card/card.h"
 #include "pipeline/commands_place.h"
 
 namespace stoker {

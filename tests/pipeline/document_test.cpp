@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
-#include "pipeline/card.h"
+#include "pipeline/card/card.h"
 #include "pipeline/documents.h"
 
 namespace stoker {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "pipeline/document.h"
+#include "pipeline/document/document.h"
 
 // Documents for tests, as people write them.
 namespace stoker {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
-#include "pipeline/sweep_document.h"
+#include "pipeline/document/sweep_document.h"
 #include "pipeline/watchers.h"
 
 namespace stoker {

@@ -1,4 +1,4 @@
-#include "pipeline/kept.h"
+#include "pipeline/cache/kept.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "pipeline/kernels_ahead.h"
+#include "pipeline/training/kernels_ahead.h"
 
 #include <atomic>
 #include <chrono>

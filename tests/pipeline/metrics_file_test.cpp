@@ -1,4 +1,4 @@
-#include "pipeline/metrics_file.h"
+#include "pipeline/run/metrics_file.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
-#include "pipeline/check_document.h"
+#include "pipeline/document/check_document.h"
 #include "pipeline/watchers.h"
 #include "store/runs.h"
 

@@ -1,4 +1,4 @@
-#include "pipeline/outputs_on_demand.h"
+#include "pipeline/run/outputs_on_demand.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

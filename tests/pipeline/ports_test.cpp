@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "pipeline/card/port_files.h"
 #include "pipeline/cards/card_settings.h"
-#include "pipeline/port_files.h"
 #include "pipeline/watchers.h"
 
 namespace stoker {

@@ -1,4 +1,4 @@
-#include "pipeline/recommended.h"
+#include "pipeline/document/recommended.h"
 
 #include <set>
 #include <string>

@@ -1,4 +1,4 @@
-#include "pipeline/run_folder.h"
+#include "pipeline/run/run_folder.h"
 
 #include <algorithm>
 #include <atomic>

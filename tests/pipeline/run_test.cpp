@@ -6,7 +6,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "pipeline/run_folder.h"
+#include "pipeline/run/run_folder.h"
 #include "pipeline/watchers.h"
 #include "store/runs.h"
 

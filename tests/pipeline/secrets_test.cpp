@@ -5,7 +5,7 @@
 
 #include "base/files.h"
 #include "data/loopback_server.h"
-#include "pipeline/run_folder.h"
+#include "pipeline/run/run_folder.h"
 #include "pipeline/watchers.h"
 
 // What an address alone may know does not get about.

@@ -7,9 +7,9 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "pipeline/seed_form.h"
-#include "pipeline/sweep_document.h"
-#include "pipeline/trainrun_form.h"
+#include "pipeline/document/seed_form.h"
+#include "pipeline/document/sweep_document.h"
+#include "pipeline/document/trainrun_form.h"
 #include "pipeline/watchers.h"
 #include "report/gnuplot.h"
 

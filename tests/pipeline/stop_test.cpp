@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "pipeline/run_folder.h"
-#include "pipeline/time_limit.h"
+#include "pipeline/run/run_folder.h"
+#include "pipeline/run/time_limit.h"
 #include "pipeline/watchers.h"
 #include "store/runs.h"
 

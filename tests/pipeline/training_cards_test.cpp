@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
-#include "pipeline/explain_card.h"
+#include "pipeline/card/explain_card.h"
 #include "pipeline/watchers.h"
 
 namespace stoker {

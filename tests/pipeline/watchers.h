@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "pipeline/documents.h"
-#include "pipeline/runner.h"
+#include "pipeline/run/runner.h"
 
 namespace stoker {
 

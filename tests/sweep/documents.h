@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "pipeline/sweep_document.h"
+#include "pipeline/document/sweep_document.h"
 
 namespace stoker::test {
 

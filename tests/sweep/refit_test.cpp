@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/model.h"
-#include "pipeline/run_folder.h"
+#include "pipeline/run/run_folder.h"
 #include "store/runs.h"
 #include "sweep/documents.h"
 #include "sweep/sweeping.h"

@@ -11,7 +11,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "model/model.h"
-#include "pipeline/run_folder.h"
+#include "pipeline/run/run_folder.h"
 #include "pipeline/watchers.h"
 #include "sweep/documents.h"
 #include "sweep/sweeping.h"

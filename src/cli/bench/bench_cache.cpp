@@ -16,7 +16,7 @@
 #include "data/prepare/preparation.h"
 #include "data/source/database_rows.h"
 #include "device/device.h"
-#include "pipeline/cache.h"
+#include "pipeline/cache/cache.h"
 #include "pipeline/cards/cards.h"
 
 namespace stoker::cli {

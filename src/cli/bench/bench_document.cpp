@@ -21,7 +21,7 @@
 #include "cli/process/interrupt.h"
 #include "cli/view/terminal.h"
 #include "device/device.h"
-#include "pipeline/training_card.h"
+#include "pipeline/training/training_card.h"
 
 namespace stoker::cli {
 namespace {

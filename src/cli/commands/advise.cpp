@@ -15,7 +15,7 @@
 #include "cli/flags/number_range.h"
 #include "cli/process/interrupt.h"
 #include "cli/view/terminal.h"
-#include "pipeline/space.h"
+#include "pipeline/run/space.h"
 
 namespace stoker::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "pipeline/cache.h"
+#include "pipeline/cache/cache.h"
 
 #include <memory>
 #include <string>
@@ -14,7 +14,7 @@
 #include "cli/flags/number_range.h"
 #include "cli/process/execute.h"
 #include "cli/view/terminal.h"
-#include "pipeline/known_sources.h"
+#include "pipeline/cache/known_sources.h"
 
 namespace stoker::cli {
 namespace {

@@ -11,8 +11,8 @@
 #include "cli/commands/command.h"
 #include "cli/flags/commands_flag.h"
 #include "cli/view/terminal.h"
-#include "pipeline/card.h"
-#include "pipeline/document.h"
+#include "pipeline/card/card.h"
+#include "pipeline/document/document.h"
 
 namespace stoker::cli {
 namespace {

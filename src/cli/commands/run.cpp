@@ -9,9 +9,9 @@
 #include "cli/flags/named_document.h"
 #include "cli/flags/usage.h"
 #include "cli/process/execute.h"
-#include "pipeline/document.h"
-#include "pipeline/run_folder.h"
-#include "pipeline/training_card.h"
+#include "pipeline/document/document.h"
+#include "pipeline/run/run_folder.h"
+#include "pipeline/training/training_card.h"
 
 namespace stoker::cli {
 namespace {

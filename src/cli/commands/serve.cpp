@@ -25,7 +25,7 @@
 #include "database/lost_clients.h"
 #include "database/role_rights.h"
 #include "device/device.h"
-#include "pipeline/document.h"
+#include "pipeline/document/document.h"
 #include "serve/access/known_databases.h"
 #include "serve/http/http_server.h"
 #include "serve/jobs/program_run.h"

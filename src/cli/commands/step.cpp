@@ -10,7 +10,7 @@
 #include "cli/process/interrupt.h"
 #include "cli/view/step_view.h"
 #include "cli/view/terminal.h"
-#include "pipeline/explain_card.h"
+#include "pipeline/card/explain_card.h"
 #include "train/explain/explain_step.h"
 
 namespace stoker::cli {

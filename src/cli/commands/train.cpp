@@ -24,10 +24,10 @@
 #include "data/split/split.h"
 #include "data/url/kept_downloads.h"
 #include "model/family.h"
-#include "pipeline/card.h"
-#include "pipeline/document.h"
-#include "pipeline/document_keys.h"
-#include "pipeline/recommended.h"
+#include "pipeline/card/card.h"
+#include "pipeline/document/document.h"
+#include "pipeline/document/document_keys.h"
+#include "pipeline/document/recommended.h"
 
 namespace stoker::cli {
 namespace {

@@ -11,10 +11,10 @@
 #include "cli/commands/command.h"
 #include "cli/flags/commands_flag.h"
 #include "cli/view/terminal.h"
-#include "pipeline/document.h"
-#include "pipeline/known_columns.h"
-#include "pipeline/seed_form.h"
-#include "pipeline/sweep_document.h"
+#include "pipeline/cache/known_columns.h"
+#include "pipeline/document/document.h"
+#include "pipeline/document/seed_form.h"
+#include "pipeline/document/sweep_document.h"
 
 namespace stoker::cli {
 namespace {

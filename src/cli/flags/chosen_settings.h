@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "config/field.h"
-#include "pipeline/recommended.h"
+#include "pipeline/document/recommended.h"
 
 // The settings that `stoker train` chooses by the data, where the defaults of the cards do not apply.
 namespace stoker::cli {

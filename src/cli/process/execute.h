@@ -1,8 +1,8 @@
 #pragma once
 
 #include "base/error.h"
-#include "pipeline/document.h"
-#include "pipeline/runner.h"
+#include "pipeline/document/document.h"
+#include "pipeline/run/runner.h"
 
 namespace stoker::cli {
 

@@ -8,7 +8,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "pipeline/run.h"
+#include "pipeline/run/run.h"
 
 namespace stoker::cli {
 

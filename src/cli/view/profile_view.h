@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/view/terminal.h"
-#include "pipeline/profile.h"
+#include "pipeline/run/profile.h"
 
 namespace stoker::cli {
 

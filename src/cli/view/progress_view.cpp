@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "cli/view/terminal.h"
-#include "pipeline/training_card.h"
+#include "pipeline/training/training_card.h"
 
 namespace stoker::cli {
 namespace {

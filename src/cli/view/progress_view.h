@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cli/view/live_line.h"
-#include "pipeline/runner.h"
+#include "pipeline/run/runner.h"
 
 namespace stoker::cli {
 

@@ -6,7 +6,7 @@
 #include "data/prepare/preparation_config.h"
 #include "data/source/source.h"
 #include "data/windows/windows_config.h"
-#include "pipeline/recommended.h"
+#include "pipeline/document/recommended.h"
 
 namespace stoker::cli {
 

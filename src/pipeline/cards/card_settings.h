@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "pipeline/card.h"
+#include "pipeline/card/card.h"
 
 // What the cards share: their settings are one struct with fields.
 namespace stoker {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "pipeline/card.h"
-#include "pipeline/command_declaration.h"
+#include "pipeline/card/card.h"
+#include "pipeline/document/command_declaration.h"
 
 // Each declared in the file of its name; those that end in _gpu beside the others.
 namespace stoker::cards {

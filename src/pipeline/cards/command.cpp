@@ -13,11 +13,11 @@
 #include "base/without_sync.h"
 #include "data/cubes/cubes.h"
 #include "data/format/table_files.h"
-#include "pipeline/card.h"
+#include "pipeline/card/card.h"
+#include "pipeline/card/command_process.h"
+#include "pipeline/card/port_files.h"
 #include "pipeline/cards/cards.h"
-#include "pipeline/command_declaration.h"
-#include "pipeline/command_process.h"
-#include "pipeline/port_files.h"
+#include "pipeline/document/command_declaration.h"
 
 namespace stoker::cards {
 namespace {

@@ -1,5 +1,5 @@
 #include "pipeline/cards/cards.h"
-#include "pipeline/model_definition.h"
+#include "pipeline/document/model_definition.h"
 
 namespace stoker::cards {
 namespace {

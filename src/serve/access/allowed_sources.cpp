@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/project_scope.h"
 #include "base/text.h"
-#include "pipeline/card.h"
+#include "pipeline/card/card.h"
 #include "serve/access/allowed_variables.h"
 #include "store/dataset_store.h"
 

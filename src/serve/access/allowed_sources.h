@@ -1,6 +1,6 @@
 #pragma once
 
-#include "pipeline/document.h"
+#include "pipeline/document/document.h"
 #include "serve/service.h"
 
 namespace stoker::serve {

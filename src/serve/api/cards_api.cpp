@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "pipeline/card.h"
+#include "pipeline/card/card.h"
 #include "serve/http/field_answers.h"
 #include "serve/service.h"
 

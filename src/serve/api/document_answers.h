@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "pipeline/check_document.h"
+#include "pipeline/document/check_document.h"
 #include "serve/service.h"
 #include "store/document_store.h"
 

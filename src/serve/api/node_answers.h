@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "pipeline/document.h"
+#include "pipeline/document/document.h"
 
 namespace stoker::serve {
 

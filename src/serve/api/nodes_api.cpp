@@ -1,6 +1,6 @@
 #include "base/error.h"
 #include "model/nodes/node_network.h"
-#include "pipeline/card.h"
+#include "pipeline/card/card.h"
 #include "serve/api/node_answers.h"
 #include "serve/http/field_answers.h"
 #include "serve/http/schema.h"

@@ -3,7 +3,7 @@
 
 #include "config/diagnostics.h"
 #include "config/value.h"
-#include "pipeline/trainrun_form.h"
+#include "pipeline/document/trainrun_form.h"
 #include "serve/api/document_answers.h"
 #include "serve/http/body.h"
 #include "serve/http/schema.h"

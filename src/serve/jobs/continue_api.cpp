@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "config/usual_bounds.h"
-#include "pipeline/continued_run.h"
+#include "pipeline/run/continued_run.h"
 #include "serve/http/body.h"
 #include "serve/jobs/job_view.h"
 #include "serve/jobs/new_job.h"

@@ -8,8 +8,8 @@
 #include "base/text.h"
 #include "data/cubes/cube_rows.h"
 #include "model/family.h"
-#include "pipeline/document.h"
-#include "pipeline/document_keys.h"
+#include "pipeline/document/document.h"
+#include "pipeline/document/document_keys.h"
 #include "predict/cube_scores.h"
 
 namespace stoker::serve {

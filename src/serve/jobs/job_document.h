@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "config/field.h"
-#include "pipeline/document.h"
+#include "pipeline/document/document.h"
 
 namespace stoker::serve {
 

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "config/usual_bounds.h"
-#include "pipeline/document.h"
+#include "pipeline/document/document.h"
 #include "serve/access/allowed_sources.h"
 #include "serve/access/client_words.h"
 #include "serve/http/body.h"

@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "pipeline/graph.h"
-#include "pipeline/training_card.h"
+#include "pipeline/card/graph.h"
+#include "pipeline/training/training_card.h"
 #include "serve/access/allowed_sources.h"
 #include "serve/access/request_secrets.h"
 

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "config/value.h"
-#include "pipeline/document.h"
-#include "pipeline/sweep_document.h"
+#include "pipeline/document/document.h"
+#include "pipeline/document/sweep_document.h"
 #include "serve/service.h"
 
 namespace stoker::serve {
