@@ -1,4 +1,4 @@
-# cmake -DOUTPUT=embedded.cpp -DHEADER=report/embedded.h -DNAMESPACE=stoker::embedded -DFILES="name=path;…" -P embed.cmake
+# cmake -DOUTPUT=embedded.cpp -DHEADER=report/page/embedded.h -DNAMESPACE=stoker::embedded -DFILES="name=path;…" -P embed.cmake
 # Writes a C++ file with the content of each file as NAMESPACE::name, declared in HEADER. Bytes in an array, because compilers
 # limit the length of string literals. With -DTABLE=ON names are paths under ROOT, and what is declared is a function
 # NAMESPACE::all() that gives them all as Text{name, content}.

@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "pipeline/cache/all_rows.h"
 #include "pipeline/run/run_folder.h"
-#include "report/sweep_report.h"
+#include "report/sweep/sweep_report.h"
 #include "store/runs.h"
 #include "sweep/search.h"
 

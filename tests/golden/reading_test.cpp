@@ -8,8 +8,8 @@
 #include "base/files.h"
 #include "golden/golden_set.h"
 #include "golden/same.h"
-#include "report/report.h"
-#include "report/sweep_report.h"
+#include "report/run/report.h"
+#include "report/sweep/sweep_report.h"
 
 namespace stoker::test {
 namespace {

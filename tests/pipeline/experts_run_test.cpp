@@ -10,9 +10,9 @@
 #include "base/files.h"
 #include "model/model.h"
 #include "pipeline/watchers.h"
-#include "report/epoch_values.h"
-#include "report/gnuplot.h"
-#include "report/report.h"
+#include "report/plot/epoch_values.h"
+#include "report/plot/gnuplot.h"
+#include "report/run/report.h"
 
 // What a run keeps of a mixture of experts.
 namespace stoker {

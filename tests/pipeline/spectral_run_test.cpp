@@ -11,7 +11,7 @@
 #include "pipeline/document/sweep_document.h"
 #include "pipeline/document/trainrun_form.h"
 #include "pipeline/watchers.h"
-#include "report/gnuplot.h"
+#include "report/plot/gnuplot.h"
 
 // Graphs of nodes over cubes, from a document to its run folder.
 namespace stoker {

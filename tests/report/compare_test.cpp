@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "predict/metrics.h"
-#include "report/compare_noise.h"
-#include "report/compare_rows.h"
-#include "report/compared_runs.h"
+#include "report/compare/compare_noise.h"
+#include "report/compare/compare_rows.h"
+#include "report/compare/compared_runs.h"
 #include "report/run_folder.h"
 
 namespace stoker::testing {

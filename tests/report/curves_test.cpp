@@ -1,4 +1,4 @@
-#include "report/curves.h"
+#include "report/plot/curves.h"
 
 #include <cmath>
 

@@ -10,10 +10,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "report/expert_drawing.h"
-#include "report/expert_pictures.h"
-#include "report/line_colors.h"
-#include "report/report.h"
+#include "report/experts/expert_drawing.h"
+#include "report/experts/expert_pictures.h"
+#include "report/plot/line_colors.h"
+#include "report/run/report.h"
 #include "report/run_folder.h"
 
 namespace stoker {

@@ -1,4 +1,4 @@
-#include "report/histogram.h"
+#include "report/plot/histogram.h"
 
 #include <numeric>
 

@@ -10,11 +10,11 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
-#include "report/axis_ticks.h"
-#include "report/expert_pictures.h"
-#include "report/pictures.h"
+#include "report/experts/expert_pictures.h"
+#include "report/plot/axis_ticks.h"
+#include "report/plot/pictures.h"
 #include "report/run_folder.h"
-#include "report/sweep_pictures.h"
+#include "report/sweep/sweep_pictures.h"
 
 namespace stoker {
 namespace {

@@ -9,7 +9,7 @@
 #include <openssl/sha.h>
 
 #include "base/error.h"
-#include "report/report.h"
+#include "report/run/report.h"
 #include "report/run_folder.h"
 
 namespace stoker {

@@ -8,11 +8,11 @@
 
 #include "base/error.h"
 #include "device/workers.h"
-#include "report/epoch_lines.h"
-#include "report/gnuplot.h"
-#include "report/line_colors.h"
-#include "report/pictures.h"
-#include "report/report.h"
+#include "report/plot/epoch_lines.h"
+#include "report/plot/gnuplot.h"
+#include "report/plot/line_colors.h"
+#include "report/plot/pictures.h"
+#include "report/run/report.h"
 #include "report/run_folder.h"
 
 namespace stoker {

@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "report/run_folder.h"
-#include "report/sweep_contents.h"
-#include "report/sweep_report.h"
+#include "report/sweep/sweep_contents.h"
+#include "report/sweep/sweep_report.h"
 
 namespace stoker {
 namespace {

@@ -19,12 +19,12 @@
 #include "cli/view/walk_forward_view.h"
 #include "config/field.h"
 #include "predict/cube_scores.h"
-#include "report/compare_noise.h"
-#include "report/compare_rows.h"
-#include "report/compare_seeds.h"
-#include "report/compare_settings.h"
-#include "report/compared_runs.h"
-#include "report/sweep_winner.h"
+#include "report/compare/compare_noise.h"
+#include "report/compare/compare_rows.h"
+#include "report/compare/compare_seeds.h"
+#include "report/compare/compare_settings.h"
+#include "report/compare/compared_runs.h"
+#include "report/sweep/sweep_winner.h"
 
 namespace stoker::cli {
 namespace {

@@ -20,7 +20,7 @@
 #include "cli/process/sweep_progress_file.h"
 #include "cli/view/sweep_view.h"
 #include "cli/view/terminal.h"
-#include "report/sweep_winner.h"
+#include "report/sweep/sweep_winner.h"
 #include "store/runs.h"
 
 namespace stoker::cli {

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "cli/view/terminal.h"
-#include "report/contents.h"
+#include "report/run/contents.h"
 #include "store/runs.h"
 
 namespace stoker::cli {

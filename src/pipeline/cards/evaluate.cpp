@@ -17,7 +17,7 @@
 #include "predict/intervals.h"
 #include "predict/naive_predictions.h"
 #include "predict/updated_intervals.h"
-#include "report/cube_record.h"
+#include "report/spectral/cube_record.h"
 
 namespace stoker::cards {
 namespace {

@@ -39,7 +39,7 @@ class MetricsFile {
   std::optional<AppendedFile> file_;
 };
 
-// What epochs tell beside their losses as values/CARD.csv, see report/epoch_values.h; "" where that is
+// What epochs tell beside their losses as values/CARD.csv, see report/plot/epoch_values.h; "" where that is
 // nothing.
 std::string values_csv(const std::vector<EpochReport>& epochs);
 

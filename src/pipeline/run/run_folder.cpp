@@ -17,7 +17,7 @@
 #include "device/device.h"
 #include "pipeline/training/training_card.h"
 #include "pipeline/training/training_report.h"
-#include "report/cube_record.h"
+#include "report/spectral/cube_record.h"
 #include "torch/door.h"
 
 namespace stoker {

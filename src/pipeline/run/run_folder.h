@@ -24,7 +24,7 @@
 
 namespace stoker {
 
-struct CardCubes;  // report/cube_record.h
+struct CardCubes;  // report/spectral/cube_record.h
 
 // The folder that one run fills as it goes on. Usable from several threads.
 class RunFolder {
@@ -60,7 +60,7 @@ class RunFolder {
   // `training` is the card whose model was evaluated.
   void keep_evaluation(const std::string& card, const Evaluation& evaluation, const std::string& training);
   void keep_dropped_rows(const RunRecord::DroppedRows& rows);
-  // What is shown of the cubes that it was evaluated on, see report/cube_record.h.
+  // What is shown of the cubes that it was evaluated on, see report/spectral/cube_record.h.
   void keep_cubes(const std::string& card, const nlohmann::json& cubes);
   // Those that were kept since the folder was opened, for who would have to read them again.
   const std::vector<CardCubes>& cubes() const { return *cubes_; }

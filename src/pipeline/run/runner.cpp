@@ -15,8 +15,8 @@
 #include "pipeline/card/graph.h"
 #include "pipeline/run/card_runner.h"
 #include "pipeline/run/keep_outputs.h"
-#include "report/contents.h"
-#include "report/report.h"
+#include "report/run/contents.h"
+#include "report/run/report.h"
 
 namespace stoker {
 namespace {

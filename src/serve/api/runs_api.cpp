@@ -7,7 +7,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "predict/metrics.h"
-#include "report/compared_runs.h"
+#include "report/compare/compared_runs.h"
 #include "serve/access/client_words.h"
 #include "serve/api/run_answers.h"
 #include "serve/http/schema.h"

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "config/usual_bounds.h"
-#include "report/sweep_contents.h"
+#include "report/sweep/sweep_contents.h"
 #include "serve/http/body.h"
 #include "serve/jobs/job_outcome.h"
 #include "serve/jobs/job_view.h"

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "report/sweep_contents.h"
+#include "report/sweep/sweep_contents.h"
 #include "serve/access/client_words.h"
 #include "serve/jobs/job_work.h"
 #include "store/runs.h"

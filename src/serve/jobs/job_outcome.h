@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "report/sweep_winner.h"
+#include "report/sweep/sweep_winner.h"
 #include "serve/jobs/job_process.h"
 #include "store/job_store.h"
 
