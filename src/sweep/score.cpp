@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "predict/evaluate.h"
+#include "predict/measure/evaluate.h"
 #include "train/choose/choose_decision.h"
 
 namespace stoker {

@@ -11,7 +11,7 @@
 #include "data/split/split.h"
 #include "data/windows/windows.h"
 #include "families/window_line.h"
-#include "predict/evaluate.h"
+#include "predict/measure/evaluate.h"
 #include "train/fit/fit.h"
 #include "train/listeners.h"
 #include "train/tables.h"

@@ -7,7 +7,7 @@
 
 #include "base/files.h"
 #include "pipeline/watchers.h"
-#include "predict/real_coefficients.h"
+#include "predict/measure/real_coefficients.h"
 #include "store/runs.h"
 
 // An ensemble as a card of a document: to whatever follows it is a model like any other.

@@ -5,7 +5,7 @@
 #include "data/source/source.h"
 #include "model/family.h"
 #include "pipeline/watchers.h"
-#include "predict/predictions.h"
+#include "predict/rows/predictions.h"
 #include "store/runs.h"
 
 // Sets of receivers as documents have them.

@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "model/example_models.h"
-#include "predict/decide.h"
-#include "predict/evaluate.h"
-#include "predict/temperature.h"
-#include "predict/threshold.h"
+#include "predict/decide/decide.h"
+#include "predict/decide/temperature.h"
+#include "predict/decide/threshold.h"
+#include "predict/measure/evaluate.h"
 
 // From probabilities to predicted classes.
 namespace stoker {

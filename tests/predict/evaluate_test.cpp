@@ -1,4 +1,4 @@
-#include "predict/evaluate.h"
+#include "predict/measure/evaluate.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "predict/evaluation.h"
+#include "predict/measure/evaluation.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "predict/expert_usage.h"
+#include "predict/measure/expert_usage.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

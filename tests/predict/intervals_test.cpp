@@ -1,4 +1,4 @@
-#include "predict/intervals.h"
+#include "predict/decide/intervals.h"
 
 #include <algorithm>
 #include <cmath>

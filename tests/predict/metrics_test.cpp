@@ -1,4 +1,4 @@
-#include "predict/metrics.h"
+#include "predict/measure/metrics.h"
 
 #include <cmath>
 #include <fstream>
@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "predict/roc_auc.h"
+#include "predict/measure/roc_auc.h"
 #include "train/expect_error.h"
 
 namespace stoker {

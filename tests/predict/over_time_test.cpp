@@ -1,4 +1,4 @@
-#include "predict/over_time.h"
+#include "predict/measure/over_time.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "predict/predictions.h"
+#include "predict/rows/predictions.h"
 
 #include <algorithm>
 #include <cmath>

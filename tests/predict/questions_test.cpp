@@ -12,12 +12,12 @@
 #include "base/random.h"
 #include "data/table/column_values.h"
 #include "model/fixtures.h"
-#include "predict/calibration.h"
-#include "predict/certainty.h"
-#include "predict/evaluate.h"
-#include "predict/importance.h"
-#include "predict/naive_predictions.h"
-#include "predict/real_coefficients.h"
+#include "predict/decide/calibration.h"
+#include "predict/measure/certainty.h"
+#include "predict/measure/evaluate.h"
+#include "predict/measure/importance.h"
+#include "predict/measure/real_coefficients.h"
+#include "predict/skill/naive_predictions.h"
 
 namespace stoker {
 namespace {

@@ -1,4 +1,4 @@
-#include "predict/row_predictor.h"
+#include "predict/rows/row_predictor.h"
 
 #include <filesystem>
 #include <fstream>
@@ -12,7 +12,7 @@
 #include "base/files.h"
 #include "data/source/source.h"
 #include "model/example_models.h"
-#include "predict/predictions_json.h"
+#include "predict/rows/predictions_json.h"
 
 namespace stoker {
 namespace {

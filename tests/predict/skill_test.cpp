@@ -1,4 +1,4 @@
-#include "predict/skill.h"
+#include "predict/skill/skill.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,10 +13,10 @@
 #include "data/table/column_values.h"
 #include "data/windows/windows.h"
 #include "model/fixtures.h"
-#include "predict/caution.h"
-#include "predict/metrics.h"
-#include "predict/naive_predictions.h"
-#include "predict/student.h"
+#include "predict/measure/metrics.h"
+#include "predict/skill/caution.h"
+#include "predict/skill/naive_predictions.h"
+#include "predict/skill/student.h"
 
 namespace stoker {
 namespace {

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "predict/metrics.h"
+#include "predict/measure/metrics.h"
 #include "report/compare/compare_noise.h"
 #include "report/compare/compare_rows.h"
 #include "report/compare/compared_runs.h"

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/files.h"
-#include "predict/evaluation.h"
+#include "predict/measure/evaluation.h"
 #include "store/experts_record.h"
 #include "store/runs.h"
 

@@ -2,8 +2,8 @@
 #include <limits>
 
 #include "graphs_of_cubes.h"
-#include "predict/cube_scores.h"
-#include "predict/evaluate.h"
+#include "predict/measure/evaluate.h"
+#include "predict/spectral/cube_scores.h"
 
 // Pixels that are not finite, of cubes that a graph of nodes learns from and is measured on.
 namespace stoker::test {

@@ -2,8 +2,8 @@
 
 #include "expect_error.h"
 #include "listeners.h"
-#include "predict/evaluate.h"
-#include "predict/out_of_fold.h"
+#include "predict/decide/out_of_fold.h"
+#include "predict/measure/evaluate.h"
 #include "tables.h"
 #include "train/fit/fit.h"
 

@@ -1,4 +1,4 @@
-#include "predict/combine_models.h"
+#include "predict/rows/combine_models.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,9 +12,9 @@
 #include "data/windows/windows.h"
 #include "expect_error.h"
 #include "listeners.h"
-#include "predict/evaluate.h"
-#include "predict/intervals.h"
-#include "predict/predictions.h"
+#include "predict/decide/intervals.h"
+#include "predict/measure/evaluate.h"
+#include "predict/rows/predictions.h"
 #include "tables.h"
 
 // One model of several trained ones.

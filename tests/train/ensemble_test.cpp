@@ -4,9 +4,9 @@
 
 #include "expect_error.h"
 #include "listeners.h"
-#include "predict/evaluate.h"
-#include "predict/out_of_fold.h"
-#include "predict/predictions.h"
+#include "predict/decide/out_of_fold.h"
+#include "predict/measure/evaluate.h"
+#include "predict/rows/predictions.h"
 #include "tables.h"
 #include "train/fit/fit.h"
 #include "train/fit/fit_ensemble.h"

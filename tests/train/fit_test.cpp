@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "expect_error.h"
 #include "listeners.h"
-#include "predict/evaluate.h"
+#include "predict/measure/evaluate.h"
 #include "tables.h"
 #include "train/rows/validation.h"
 

@@ -4,8 +4,8 @@
 #include "device/cpu_formats.h"
 #include "expect_error.h"
 #include "listeners.h"
-#include "predict/evaluate.h"
-#include "predict/out_of_fold.h"
+#include "predict/decide/out_of_fold.h"
+#include "predict/measure/evaluate.h"
 #include "tables.h"
 #include "train/fit/fit.h"
 

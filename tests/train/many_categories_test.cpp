@@ -3,9 +3,9 @@
 #include "base/random.h"
 #include "expect_error.h"
 #include "listeners.h"
-#include "predict/evaluate.h"
-#include "predict/predictions.h"
-#include "predict/real_coefficients.h"
+#include "predict/measure/evaluate.h"
+#include "predict/measure/real_coefficients.h"
+#include "predict/rows/predictions.h"
 #include "tables.h"
 #include "train/fit/fit.h"
 

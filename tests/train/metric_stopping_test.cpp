@@ -8,7 +8,7 @@
 #include "expect_error.h"
 #include "fused/cpu/fused_cpu_engine.h"
 #include "listeners.h"
-#include "predict/evaluate.h"
+#include "predict/measure/evaluate.h"
 #include "tables.h"
 #include "train/fit/fit_network.h"
 #include "train/loop/engines.h"

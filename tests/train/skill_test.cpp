@@ -10,7 +10,7 @@
 #include "data/split/split.h"
 #include "data/windows/windows.h"
 #include "listeners.h"
-#include "predict/evaluate.h"
+#include "predict/measure/evaluate.h"
 #include "tables.h"
 #include "train/fit/fit.h"
 

@@ -14,8 +14,8 @@
 #include "eager_on_record.h"
 #include "expect_error.h"
 #include "listeners.h"
-#include "predict/evaluate.h"
-#include "predict/predictions.h"
+#include "predict/measure/evaluate.h"
+#include "predict/rows/predictions.h"
 #include "tables.h"
 
 // What would have been predicted, had the training been done in the past.

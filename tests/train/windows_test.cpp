@@ -7,8 +7,8 @@
 
 #include "base/random.h"
 #include "data/split/time_order.h"
-#include "predict/evaluate.h"
-#include "predict/predictions.h"
+#include "predict/measure/evaluate.h"
+#include "predict/rows/predictions.h"
 #include "train/expect_error.h"
 #include "train/fit/fit.h"
 #include "train/listeners.h"

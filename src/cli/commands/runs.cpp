@@ -18,7 +18,7 @@
 #include "cli/view/terminal.h"
 #include "cli/view/walk_forward_view.h"
 #include "config/field.h"
-#include "predict/cube_scores.h"
+#include "predict/spectral/cube_scores.h"
 #include "report/compare/compare_noise.h"
 #include "report/compare/compare_rows.h"
 #include "report/compare/compare_seeds.h"

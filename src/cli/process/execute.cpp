@@ -20,7 +20,7 @@
 #include "cli/view/terminal.h"
 #include "cli/view/walk_forward_view.h"
 #include "model/family.h"
-#include "predict/cube_scores.h"
+#include "predict/spectral/cube_scores.h"
 #include "store/runs.h"
 
 namespace stoker::cli {

@@ -9,8 +9,8 @@
 
 #include "base/text.h"
 #include "config/field.h"
-#include "predict/cube_scores.h"
-#include "predict/metrics.h"
+#include "predict/measure/metrics.h"
+#include "predict/spectral/cube_scores.h"
 
 namespace stoker::cli {
 namespace {

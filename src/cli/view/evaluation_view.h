@@ -5,7 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "cli/view/terminal.h"
-#include "predict/evaluation.h"
+#include "predict/measure/evaluation.h"
 #include "store/runs.h"
 
 // An evaluation as people and programs read it; `training` is the one that its model comes from, or null.

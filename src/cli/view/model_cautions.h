@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "predict/caution.h"
+#include "predict/skill/caution.h"
 
 namespace stoker::cli {
 

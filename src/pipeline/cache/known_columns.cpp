@@ -15,7 +15,7 @@
 #include "model/nodes/node_network.h"
 #include "pipeline/card/card.h"
 #include "pipeline/training/training_card.h"
-#include "predict/cube_scores.h"
+#include "predict/spectral/cube_scores.h"
 
 namespace stoker {
 namespace {

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/cards/cards.h"
-#include "predict/combine_models.h"
+#include "predict/rows/combine_models.h"
 
 namespace stoker::cards {
 namespace {

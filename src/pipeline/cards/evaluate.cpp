@@ -1,4 +1,4 @@
-#include "predict/evaluate.h"
+#include "predict/measure/evaluate.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,11 +12,11 @@
 #include "data/target/target_column.h"
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/cards/cards.h"
-#include "predict/cube_scores.h"
-#include "predict/importance.h"
-#include "predict/intervals.h"
-#include "predict/naive_predictions.h"
-#include "predict/updated_intervals.h"
+#include "predict/decide/intervals.h"
+#include "predict/decide/updated_intervals.h"
+#include "predict/measure/importance.h"
+#include "predict/skill/naive_predictions.h"
+#include "predict/spectral/cube_scores.h"
 #include "report/spectral/cube_record.h"
 
 namespace stoker::cards {

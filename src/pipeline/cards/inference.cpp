@@ -2,8 +2,8 @@
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/cards/cards.h"
 #include "pipeline/cards/slower_tables.h"
-#include "predict/predictions.h"
-#include "predict/rows_to_predict.h"
+#include "predict/rows/predictions.h"
+#include "predict/rows/rows_to_predict.h"
 
 namespace stoker::cards {
 namespace {

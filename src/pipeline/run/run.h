@@ -12,7 +12,7 @@
 #include "pipeline/document/document.h"
 #include "pipeline/run/profile.h"
 #include "pipeline/training/kernels_ahead.h"
-#include "predict/evaluation.h"
+#include "predict/measure/evaluation.h"
 #include "store/runs.h"
 #include "train/loop/progress.h"
 

@@ -17,7 +17,7 @@
 #include "pipeline/card/card_outcome.h"
 #include "pipeline/document/document.h"
 #include "pipeline/run/metrics_file.h"
-#include "predict/evaluation.h"
+#include "predict/measure/evaluation.h"
 #include "store/run_lock.h"
 #include "store/runs.h"
 #include "store/tensorboard_file.h"

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "config/quote.h"
 #include "pipeline/card/card.h"
-#include "predict/metrics.h"
+#include "predict/measure/metrics.h"
 
 namespace stoker {
 namespace {

@@ -36,7 +36,7 @@ inline constexpr std::array<std::string_view, 5> stoker::config::names<stoker::S
 
 namespace stoker {
 
-// The validation loss that training sees, beside the metrics of predict/metrics.h.
+// The validation loss that training sees, beside the metrics of predict/measure/metrics.h.
 constexpr const char* loss_of_training = "loss";
 
 // The section `sweep` of a document.

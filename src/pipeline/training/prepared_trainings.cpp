@@ -15,7 +15,7 @@
 #include "pipeline/card/graph.h"
 #include "pipeline/run/rows_to_come.h"
 #include "pipeline/training/training_card.h"
-#include "predict/metrics.h"
+#include "predict/measure/metrics.h"
 #include "train/choose/choose_decision.h"
 #include "train/fit/fit.h"
 #include "train/rows/folds.h"

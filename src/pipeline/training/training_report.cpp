@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "pipeline/training/experts_report.h"
-#include "predict/metrics.h"
-#include "predict/out_of_fold.h"
-#include "predict/real_coefficients.h"
+#include "predict/decide/out_of_fold.h"
+#include "predict/measure/metrics.h"
+#include "predict/measure/real_coefficients.h"
 #include "store/stage_record.h"
 #include "store/walk_forward_record.h"
 

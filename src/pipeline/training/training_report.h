@@ -6,7 +6,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "predict/evaluation.h"
+#include "predict/measure/evaluation.h"
 #include "store/runs.h"
 #include "train/fit/fit.h"
 

@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/human_number.h"
-#include "predict/certainty.h"
-#include "predict/metrics.h"
+#include "predict/measure/certainty.h"
+#include "predict/measure/metrics.h"
 #include "report/compare/compare_rows.h"
 
 namespace stoker {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "predict/metrics.h"
+#include "predict/measure/metrics.h"
 #include "report/experts/expert_pictures.h"
 
 namespace stoker {

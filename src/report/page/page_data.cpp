@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "config/json_text.h"
-#include "predict/metrics.h"
+#include "predict/measure/metrics.h"
 #include "report/experts/expert_drawing.h"
 #include "report/plot/histogram.h"
 #include "report/plot/plotted_lines.h"

@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "predict/evaluation.h"
+#include "predict/measure/evaluation.h"
 
 namespace stoker {
 

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "predict/metrics.h"
+#include "predict/measure/metrics.h"
 #include "report/plot/axis_ticks.h"
 #include "report/plot/histogram.h"
 #include "report/plot/line_colors.h"

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "predict/metrics.h"
+#include "predict/measure/metrics.h"
 #include "report/plot/plotted_lines.h"
 
 namespace stoker {

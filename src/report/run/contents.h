@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "predict/evaluation.h"
+#include "predict/measure/evaluation.h"
 #include "report/plot/curves.h"
 #include "report/plot/epoch_values.h"
 #include "report/spectral/cube_record.h"

@@ -5,8 +5,8 @@
 
 #include "base/human_number.h"
 #include "base/text.h"
-#include "predict/cube_scores.h"
-#include "predict/metrics.h"
+#include "predict/measure/metrics.h"
+#include "predict/spectral/cube_scores.h"
 #include "report/plot/plotted_lines.h"
 #include "report/run/sections.h"
 

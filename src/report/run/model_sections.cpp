@@ -5,7 +5,7 @@
 
 #include "base/human_number.h"
 #include "base/text.h"
-#include "predict/metrics.h"
+#include "predict/measure/metrics.h"
 #include "report/run/sections.h"
 
 // What people ask of a model: how good it is in each class, what it relies on, what it has learnt.

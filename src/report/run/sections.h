@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "predict/metrics.h"
+#include "predict/measure/metrics.h"
 #include "report/run/contents.h"
 
 // The parts of the page as HTML, in the order in which they stand there; each is empty when there is nothing

@@ -5,7 +5,7 @@
 
 #include "base/human_number.h"
 #include "base/text.h"
-#include "predict/metrics.h"
+#include "predict/measure/metrics.h"
 #include "report/run/sections.h"
 
 // How good a forecast of several steps is at each of them.

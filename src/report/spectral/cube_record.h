@@ -7,7 +7,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "predict/cube_findings.h"
+#include "predict/spectral/cube_findings.h"
 #include "report/spectral/cube_view.h"
 #include "store/record_part.h"
 #include "store/runs.h"

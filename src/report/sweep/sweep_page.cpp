@@ -8,7 +8,7 @@
 #include "base/files.h"
 #include "base/human_number.h"
 #include "base/text.h"
-#include "predict/metrics.h"
+#include "predict/measure/metrics.h"
 #include "report/page/page.h"
 #include "report/page/page_data.h"
 #include "report/run/sections.h"

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "predict/metrics.h"
+#include "predict/measure/metrics.h"
 #include "report/compare/compared_runs.h"
 #include "serve/access/client_words.h"
 #include "serve/api/run_answers.h"

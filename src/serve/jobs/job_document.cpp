@@ -10,7 +10,7 @@
 #include "model/family.h"
 #include "pipeline/document/document.h"
 #include "pipeline/document/document_keys.h"
-#include "predict/cube_scores.h"
+#include "predict/spectral/cube_scores.h"
 
 namespace stoker::serve {
 namespace {

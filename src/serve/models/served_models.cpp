@@ -9,7 +9,7 @@
 #include "base/project_scope.h"
 #include "base/text.h"
 #include "data/cubes/cube_rows.h"
-#include "predict/intervals.h"
+#include "predict/decide/intervals.h"
 #include "serve/access/client_words.h"
 #include "serve/jobs/job_queue.h"
 #include "serve/system/log.h"

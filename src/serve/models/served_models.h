@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "predict/row_predictor.h"
+#include "predict/rows/row_predictor.h"
 #include "store/model_store.h"
 
 namespace stoker::serve {

@@ -5,10 +5,10 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "predict/decide.h"
-#include "predict/metrics.h"
-#include "predict/temperature.h"
-#include "predict/threshold.h"
+#include "predict/decide/decide.h"
+#include "predict/decide/temperature.h"
+#include "predict/decide/threshold.h"
+#include "predict/measure/metrics.h"
 
 namespace stoker {
 namespace {

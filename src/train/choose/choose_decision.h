@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/notes.h"
-#include "predict/predictions.h"
-#include "predict/rows_to_measure.h"
+#include "predict/measure/rows_to_measure.h"
+#include "predict/rows/predictions.h"
 #include "train/fit/fit_request.h"
 
 // How the probabilities of a trained model become predicted classes: as the settings say, or as is best on

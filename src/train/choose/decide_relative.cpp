@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "data/split/time_order.h"
 #include "data/windows/windows.h"
-#include "predict/evaluate.h"
+#include "predict/measure/evaluate.h"
 #include "train/fit/fit_network.h"
 #include "train/loop/diverged.h"
 

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "predict/cubes_to_measure.h"
+#include "predict/spectral/cubes_to_measure.h"
 
 namespace stoker {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/quantile.h"
-#include "predict/positions.h"
-#include "predict/predictions.h"
+#include "predict/measure/positions.h"
+#include "predict/rows/predictions.h"
 
 namespace stoker {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "predict/predictions.h"
+#include "predict/rows/predictions.h"
 #include "train/choose/choose_decision.h"
 
 namespace stoker {

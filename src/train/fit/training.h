@@ -29,7 +29,7 @@ inline constexpr std::array<std::string_view, 4> stoker::config::names<stoker::L
 
 namespace stoker {
 
-// In place of a metric of predict/metrics.h.
+// In place of a metric of predict/measure/metrics.h.
 constexpr const char* validation_loss_metric = "loss";
 // It, and every metric that there is.
 std::vector<std::string> stopping_metric_names();

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "config/field.h"
-#include "predict/caution.h"
-#include "predict/skill.h"
-#include "predict/untested_skill.h"
+#include "predict/skill/caution.h"
+#include "predict/skill/skill.h"
+#include "predict/skill/untested_skill.h"
 
 namespace stoker {
 

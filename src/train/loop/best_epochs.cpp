@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "predict/metrics.h"
+#include "predict/measure/metrics.h"
 
 namespace stoker {
 

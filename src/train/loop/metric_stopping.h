@@ -8,7 +8,7 @@
 
 #include "engine/engine.h"
 #include "model/family.h"
-#include "predict/rows_to_measure.h"
+#include "predict/measure/rows_to_measure.h"
 #include "train/fit/training.h"
 #include "train/loop/engines.h"
 

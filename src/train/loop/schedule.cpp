@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "predict/metrics.h"
+#include "predict/measure/metrics.h"
 #include "train/fit/training.h"
 
 namespace stoker {

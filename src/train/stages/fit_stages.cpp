@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "model/restructuring.h"
-#include "predict/rows_to_measure.h"
+#include "predict/measure/rows_to_measure.h"
 #include "train/fit/fit_network.h"
 #include "train/fit/train_network.h"
 #include "train/loop/diverged.h"
