@@ -15,7 +15,7 @@
 #include "data/source/file_format.h"
 #include "data/source/source.h"
 #include "database/writable.h"
-#include "store/record_row.h"
+#include "store/record/record_row.h"
 
 namespace stoker {
 namespace {

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "database/writable.h"
 #include "store/in_project.h"
-#include "store/record_values.h"
+#include "store/record/record_values.h"
 #include "store/token_store.h"
 
 namespace stoker {

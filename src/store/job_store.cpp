@@ -7,8 +7,8 @@
 #include "base/text.h"
 #include "database/writable.h"
 #include "store/in_project.h"
-#include "store/record_row.h"
-#include "store/record_values.h"
+#include "store/record/record_row.h"
+#include "store/record/record_values.h"
 
 namespace stoker {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "database/writable.h"
 #include "store/in_project.h"
-#include "store/record_values.h"
+#include "store/record/record_values.h"
 
 namespace stoker {
 namespace {

@@ -11,8 +11,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "store/expert_use.h"
 #include "store/process.h"
+#include "store/record/expert_use.h"
 #include "train/choose/chosen_number.h"
 #include "train/fit/walk_forward_config.h"
 #include "train/loop/progress.h"

@@ -12,7 +12,7 @@
 #include "base/project_scope.h"
 #include "base/text.h"
 #include "database/writable.h"
-#include "store/record_values.h"
+#include "store/record/record_values.h"
 
 namespace stoker {
 namespace {

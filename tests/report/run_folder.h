@@ -4,7 +4,7 @@
 
 #include "base/files.h"
 #include "predict/measure/evaluation.h"
-#include "store/experts_record.h"
+#include "store/record/experts_record.h"
 #include "store/runs.h"
 
 namespace stoker::testing {

@@ -1,4 +1,4 @@
-#include "store/tensorboard_file.h"
+#include "store/record/tensorboard_file.h"
 
 #include <cstdlib>
 #include <stdexcept>

@@ -18,9 +18,9 @@
 #include "pipeline/document/document.h"
 #include "pipeline/run/metrics_file.h"
 #include "predict/measure/evaluation.h"
+#include "store/record/tensorboard_file.h"
 #include "store/run_lock.h"
 #include "store/runs.h"
-#include "store/tensorboard_file.h"
 
 namespace stoker {
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "store/expert_use.h"
-#include "store/experts_record.h"
+#include "store/record/expert_use.h"
+#include "store/record/experts_record.h"
 #include "train/fit/fit.h"
 
 namespace stoker {

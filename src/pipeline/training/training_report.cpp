@@ -6,8 +6,8 @@
 #include "predict/decide/out_of_fold.h"
 #include "predict/measure/metrics.h"
 #include "predict/measure/real_coefficients.h"
-#include "store/stage_record.h"
-#include "store/walk_forward_record.h"
+#include "store/record/stage_record.h"
+#include "store/record/walk_forward_record.h"
 
 namespace stoker {
 namespace {

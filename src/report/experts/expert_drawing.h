@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "store/experts_record.h"
+#include "store/record/experts_record.h"
 
 // The graph of experts as it is drawn, in a picture and on the page: in pixels, y downwards.
 namespace stoker {

@@ -8,7 +8,7 @@
 #include "report/plot/curves.h"
 #include "report/plot/epoch_values.h"
 #include "report/spectral/cube_record.h"
-#include "store/experts_record.h"
+#include "store/record/experts_record.h"
 #include "store/runs.h"
 
 namespace stoker {

@@ -9,7 +9,7 @@
 
 #include "predict/spectral/cube_findings.h"
 #include "report/spectral/cube_view.h"
-#include "store/record_part.h"
+#include "store/record/record_part.h"
 #include "store/runs.h"
 
 namespace stoker {

@@ -9,7 +9,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "report/spectral/spectral_pixels.h"
-#include "store/record_part.h"
+#include "store/record/record_part.h"
 
 // A cube as report.html and pictures show it: made small enough to travel in the page.
 namespace stoker {

@@ -1,4 +1,4 @@
-#include "store/stage_record.h"
+#include "store/record/stage_record.h"
 
 #include <nlohmann/json.hpp>
 

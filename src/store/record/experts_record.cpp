@@ -1,4 +1,4 @@
-#include "store/experts_record.h"
+#include "store/record/experts_record.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "store/walk_forward_record.h"
+#include "store/record/walk_forward_record.h"
 
 #include <nlohmann/json.hpp>
 

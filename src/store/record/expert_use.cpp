@@ -1,4 +1,4 @@
-#include "store/expert_use.h"
+#include "store/record/expert_use.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

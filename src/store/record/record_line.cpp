@@ -1,4 +1,4 @@
-#include "store/record_line.h"
+#include "store/record/record_line.h"
 
 #include <algorithm>
 #include <charconv>

@@ -8,7 +8,7 @@
 
 #include "model/expert_graph.h"
 #include "model/expert_memory.h"
-#include "store/record_part.h"
+#include "store/record/record_part.h"
 
 namespace stoker {
 

@@ -12,11 +12,11 @@
 #include "base/hidden_values.h"
 #include "base/text.h"
 #include "config/value.h"
-#include "store/record_line.h"
-#include "store/record_part.h"
+#include "store/record/record_line.h"
+#include "store/record/record_part.h"
+#include "store/record/stage_record.h"
+#include "store/record/walk_forward_record.h"
 #include "store/runs.h"
-#include "store/stage_record.h"
-#include "store/walk_forward_record.h"
 #include "train/loop/progress.h"
 
 namespace stoker {

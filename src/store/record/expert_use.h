@@ -6,7 +6,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "store/record_part.h"
+#include "store/record/record_part.h"
 
 namespace stoker {
 

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "store/record_part.h"
+#include "store/record/record_part.h"
 #include "train/fit/walk_forward_config.h"
 
 // What walking forward found, as run.json has it.

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "store/record_part.h"
+#include "store/record/record_part.h"
 #include "train/stages/stage_config.h"
 
 // The stages of a training, as run.json has them.
