@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "engine/request_check.h"
-#include "model/mlp.h"
+#include "model/network/mlp.h"
 
 namespace stoker::fused {
 namespace {

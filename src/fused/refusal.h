@@ -3,7 +3,7 @@
 #include <string>
 
 #include "engine/engine.h"
-#include "model/expert_shape.h"
+#include "model/experts/expert_shape.h"
 
 namespace stoker::fused {
 

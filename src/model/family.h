@@ -11,7 +11,7 @@
 #include "base/stop.h"
 #include "config/described.h"
 #include "data/prepare/preparation.h"
-#include "model/linear_fit.h"
+#include "model/linear/linear_fit.h"
 #include "model/loss_term.h"
 #include "model/network.h"
 #include "model/phase.h"

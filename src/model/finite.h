@@ -2,8 +2,8 @@
 
 #include <span>
 
-#include "model/gram.h"
-#include "model/linear_fit.h"
+#include "model/linear/gram.h"
+#include "model/linear/linear_fit.h"
 
 namespace stoker {
 

@@ -10,8 +10,8 @@
 #include "base/hashed_file.h"
 #include "base/nan_sign.h"
 #include "config/bounded_json.h"
-#include "model/expert_shape.h"
-#include "model/member_arrays.h"
+#include "model/experts/expert_shape.h"
+#include "model/network/member_arrays.h"
 #include "model/safetensors.h"
 
 namespace stoker {

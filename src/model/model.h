@@ -11,7 +11,7 @@
 #include "device/array.h"
 #include "model/decision.h"
 #include "model/family.h"
-#include "model/held_back.h"
+#include "model/linear/held_back.h"
 
 namespace stoker {
 

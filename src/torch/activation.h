@@ -2,7 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "model/mlp.h"
+#include "model/network/mlp.h"
 
 namespace stoker::torch_door {
 

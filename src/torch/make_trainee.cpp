@@ -1,4 +1,4 @@
-#include "model/mlp.h"
+#include "model/network/mlp.h"
 #include "torch/cpu_settings.h"
 #include "torch/kernel_step.h"
 #include "torch/mlp_step.h"

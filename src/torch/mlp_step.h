@@ -6,7 +6,7 @@
 
 #include "kernels/dropout.h"
 #include "kernels/place.h"
-#include "model/mlp.h"
+#include "model/network/mlp.h"
 #include "torch/parameters.h"
 #include "torch/step.h"
 

@@ -9,7 +9,7 @@
 #include "engine/precision.h"
 #include "engine/request_check.h"
 #include "kernels/begin_step.h"
-#include "model/mlp.h"
+#include "model/network/mlp.h"
 #include "model/nodes/node_network.h"
 #include "torch/autocast.h"
 #include "torch/modules/module.h"

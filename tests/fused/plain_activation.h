@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "model/activation.h"
+#include "model/network/activation.h"
 
 namespace stoker::test {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/engine.h"
-#include "model/mlp.h"
+#include "model/network/mlp.h"
 
 namespace stoker::test {
 

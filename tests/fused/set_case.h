@@ -8,7 +8,7 @@
 
 #include "base/random.h"
 #include "engine/engine.h"
-#include "model/triangulation.h"
+#include "model/network/triangulation.h"
 
 // Small trainings on sets, for the tests of the engines.
 namespace stoker::test {

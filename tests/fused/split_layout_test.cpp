@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "fused/cuda/choose_plan.h"
 #include "fused/wanted_fp32_kernel.h"
-#include "model/mlp.h"
+#include "model/network/mlp.h"
 
 // How a network lies in the shared memory of the kernel that splits fp32 operands, and when that kernel is
 // taken. No GPU is needed.

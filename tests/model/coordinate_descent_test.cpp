@@ -1,4 +1,4 @@
-#include "model/coordinate_descent.h"
+#include "model/linear/coordinate_descent.h"
 
 #include <gtest/gtest.h>
 

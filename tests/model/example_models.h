@@ -1,8 +1,8 @@
 #pragma once
 
 #include "model/fixtures.h"
-#include "model/mlp.h"
 #include "model/model.h"
+#include "model/network/mlp.h"
 
 // Small models that were never trained, for what is true of any model.
 namespace stoker {

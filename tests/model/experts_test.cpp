@@ -1,5 +1,5 @@
 // Births, merges and removals of experts, and what is known of them.
-#include "model/experts.h"
+#include "model/experts/experts.h"
 
 #include <algorithm>
 #include <array>
@@ -12,12 +12,12 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "model/expert_answers.h"
-#include "model/expert_graph.h"
-#include "model/expert_likeness.h"
-#include "model/expert_lives.h"
-#include "model/expert_memory.h"
-#include "model/expert_surgery.h"
+#include "model/experts/expert_answers.h"
+#include "model/experts/expert_graph.h"
+#include "model/experts/expert_likeness.h"
+#include "model/experts/expert_lives.h"
+#include "model/experts/expert_memory.h"
+#include "model/experts/expert_surgery.h"
 #include "model/family.h"
 
 namespace stoker {

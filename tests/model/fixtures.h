@@ -13,7 +13,7 @@
 #include "base/notes.h"
 #include "base/random.h"
 #include "data/source/source.h"
-#include "model/linear.h"
+#include "model/linear/linear.h"
 
 namespace stoker {
 

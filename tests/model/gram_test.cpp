@@ -1,10 +1,10 @@
-#include "model/gram.h"
+#include "model/linear/gram.h"
 
 #include <gtest/gtest.h>
 
-#include "model/dense.h"
 #include "model/fixtures.h"
-#include "model/gram_tile.h"
+#include "model/linear/gram_tile.h"
+#include "model/network/dense.h"
 
 namespace stoker {
 namespace {

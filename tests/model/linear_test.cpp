@@ -1,4 +1,4 @@
-#include "model/linear.h"
+#include "model/linear/linear.h"
 
 #include <cmath>
 #include <limits>
@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/cross_validation.h"
 #include "model/fixtures.h"
+#include "model/linear/cross_validation.h"
 
 // Expected numbers are scikit-learn's: tests/reference/linear.py.
 namespace stoker {

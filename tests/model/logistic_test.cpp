@@ -1,4 +1,4 @@
-#include "model/logistic.h"
+#include "model/linear/logistic.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "model/fixtures.h"
-#include "model/logistic_objective.h"
+#include "model/linear/logistic_objective.h"
 
 namespace stoker {
 namespace {

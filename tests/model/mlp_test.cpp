@@ -1,4 +1,4 @@
-#include "model/mlp.h"
+#include "model/network/mlp.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "model/sequence.h"
+#include "model/network/sequence.h"
 
 #include <cmath>
 
@@ -7,10 +7,10 @@
 
 #include "base/error.h"
 #include "config/value.h"
-#include "model/cnn1d.h"
 #include "model/family.h"
-#include "model/temporal_mlp.h"
-#include "model/transformer.h"
+#include "model/network/cnn1d.h"
+#include "model/network/temporal_mlp.h"
+#include "model/network/transformer.h"
 
 namespace stoker {
 namespace {

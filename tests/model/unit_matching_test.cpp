@@ -1,4 +1,4 @@
-#include "model/unit_matching.h"
+#include "model/experts/unit_matching.h"
 
 #include <algorithm>
 #include <numeric>

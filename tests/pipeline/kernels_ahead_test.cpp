@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
-#include "model/mlp.h"
+#include "model/network/mlp.h"
 #include "patience.h"
 #include "pipeline/watchers.h"
 

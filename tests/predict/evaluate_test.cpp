@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 
 #include "model/fixtures.h"
-#include "model/mlp.h"
+#include "model/network/mlp.h"
 
 namespace stoker {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "device/device.h"
 #include "model/family.h"
-#include "model/recurrent.h"
+#include "model/network/recurrent.h"
 #include "torch/door.h"
 #include "torch/training_case.h"
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
-#include "model/mlp.h"
+#include "model/network/mlp.h"
 #include "torch/door.h"
 #include "torch/training_case.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/random.h"
 #include "engine/engine.h"
-#include "model/experts.h"
+#include "model/experts/experts.h"
 #include "model/family.h"
 
 // Small trainings of a mixture of experts, for the tests of its engines.

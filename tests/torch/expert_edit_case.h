@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/edits_in_place.h"
-#include "model/expert_graph.h"
-#include "model/expert_lives.h"
-#include "model/experts_on_host.h"
+#include "model/experts/expert_graph.h"
+#include "model/experts/expert_lives.h"
+#include "model/experts/experts_on_host.h"
 #include "torch/expert_case.h"
 #include "torch/training_case.h"
 

@@ -5,7 +5,7 @@
 #include "fused/cuda/experts/expert_engine.h"
 #include "fused/cuda/experts/experts_on_device.cpp"
 #include "fused/cuda/experts/sleep.cuh"
-#include "model/unit_matching.h"
+#include "model/experts/unit_matching.h"
 #include "torch/expert_edit_case.h"
 
 namespace stoker::fused::experts {

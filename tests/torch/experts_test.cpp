@@ -1,5 +1,5 @@
 // Engines of the mixture of experts, held to each other.
-#include "model/experts.h"
+#include "model/experts/experts.h"
 
 #include <algorithm>
 

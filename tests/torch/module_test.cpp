@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "model/family.h"
-#include "model/residual_mlp.h"
+#include "model/network/residual_mlp.h"
 #include "torch/door.h"
 #include "torch/training_case.h"
 

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "model/family.h"
-#include "model/recurrent.h"
-#include "model/residual_mlp.h"
+#include "model/network/recurrent.h"
+#include "model/network/residual_mlp.h"
 #include "torch/door.h"
 #include "torch/training_case.h"
 

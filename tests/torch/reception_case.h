@@ -6,7 +6,7 @@
 #include "base/random.h"
 #include "engine/engine.h"
 #include "model/family.h"
-#include "model/triangulation.h"
+#include "model/network/triangulation.h"
 
 // Small trainings of a triangulation of the default widths, for the tests of its kernels.
 namespace stoker::test {

@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "model/family.h"
-#include "model/recurrent.h"
-#include "model/transformer.h"
+#include "model/network/recurrent.h"
+#include "model/network/transformer.h"
 #include "torch/door.h"
 #include "torch/training_case.h"
 

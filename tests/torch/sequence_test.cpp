@@ -6,11 +6,11 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "model/cnn1d.h"
 #include "model/family.h"
-#include "model/recurrent.h"
-#include "model/temporal_mlp.h"
-#include "model/transformer.h"
+#include "model/network/cnn1d.h"
+#include "model/network/recurrent.h"
+#include "model/network/temporal_mlp.h"
+#include "model/network/transformer.h"
 #include "torch/door.h"
 #include "torch/training_case.h"
 

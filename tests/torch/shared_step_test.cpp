@@ -17,9 +17,9 @@
 
 #include "base/random.h"
 #include "model/family.h"
-#include "model/recurrent.h"
-#include "model/residual_mlp.h"
-#include "model/transformer.h"
+#include "model/network/recurrent.h"
+#include "model/network/residual_mlp.h"
+#include "model/network/transformer.h"
 #include "torch/module_step.h"
 #include "torch/tensors.h"
 

@@ -15,7 +15,7 @@
 
 #include "base/random.h"
 #include "model/family.h"
-#include "model/transformer.h"
+#include "model/network/transformer.h"
 #include "torch/modules/module.h"
 #include "torch/tensors.h"
 

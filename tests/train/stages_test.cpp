@@ -11,7 +11,7 @@
 #include "eager_on_record.h"
 #include "expect_error.h"
 #include "listeners.h"
-#include "model/expert_graph.h"
+#include "model/experts/expert_graph.h"
 #include "tables.h"
 #include "train/fit/fit.h"
 

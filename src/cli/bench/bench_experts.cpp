@@ -7,7 +7,7 @@
 #include "cli/view/terminal.h"
 #include "data/placement/dataset.h"
 #include "device/device.h"
-#include "model/experts.h"
+#include "model/experts/experts.h"
 #include "model/family.h"
 
 namespace stoker::cli {

@@ -6,7 +6,7 @@
 #include "base/random.h"
 #include "cli/bench/bench.h"
 #include "device/device.h"
-#include "model/linear.h"
+#include "model/linear/linear.h"
 
 namespace stoker::cli {
 namespace {

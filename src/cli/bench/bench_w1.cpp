@@ -8,7 +8,7 @@
 #include "data/placement/dataset.h"
 #include "device/device.h"
 #include "engine/engine.h"
-#include "model/mlp.h"
+#include "model/network/mlp.h"
 
 namespace stoker::cli {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "fused/cpu/simd.h"
-#include "model/activation.h"
+#include "model/network/activation.h"
 
 // The activations and their slopes, vector by vector, within about 2 units in the last place of libm's.
 namespace stoker::fused_cpu {

@@ -7,7 +7,7 @@
 
 #include "device/array.h"
 #include "fused/cpu/step.h"
-#include "model/entrance.h"
+#include "model/network/entrance.h"
 
 // Rows on their way into the first layer of a network that does not read them as they stand, and what comes
 // back.

@@ -8,7 +8,7 @@
 #include "fused/cpu/entrance_rows.h"
 #include "fused/cpu/framed_engine.h"
 #include "fused/cpu/layout.h"
-#include "model/mlp.h"
+#include "model/network/mlp.h"
 
 namespace stoker::fused_cpu {
 

@@ -6,7 +6,7 @@
 #include "fused/cpu/entrance_rows.h"
 #include "fused/cpu/step.h"
 #include "fused/cpu/zeros.h"
-#include "model/mlp.h"
+#include "model/network/mlp.h"
 
 namespace stoker::fused_cpu {
 

@@ -6,7 +6,7 @@
 #include "fused/cpu/lstm_moment.h"
 #include "fused/cpu/panel_product.h"
 #include "fused/cpu/token_rows.h"
-#include "model/activation.h"
+#include "model/network/activation.h"
 
 // The arithmetic of a training step on a CPU, over raw pointers and sizes. Everything that the kernels touch
 // is padded with zeros to whole panels, so that no loop has a remainder.

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "model/activation.h"
+#include "model/network/activation.h"
 
 // What happens to the moments of windows between the matrix products of an encoder layer. A moment is a row
 // of `width` values, a multiple of token_vector; rows lie one behind the other.

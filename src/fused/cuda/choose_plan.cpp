@@ -11,7 +11,7 @@
 #include "fused/cuda/fp32/split_layout.h"
 #include "fused/cuda/warpgroups/duet_plan.h"
 #include "fused/cuda/whole_gpu/crowd_layout.h"
-#include "model/mlp.h"
+#include "model/network/mlp.h"
 
 namespace stoker::fused {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "fused/cuda/plan.h"
-#include "model/mlp.h"
+#include "model/network/mlp.h"
 
 // A network's arrays ("layers.0.weight" [outputs, inputs] ...) and the flat, padded order of a Plan.
 namespace stoker::fused {

@@ -11,7 +11,7 @@
 #include "fused/cuda/sets/plan.h"
 #include "fused/cuda/sets/set_engine.h"
 #include "fused/refusal.h"
-#include "model/expert_shape.h"
+#include "model/experts/expert_shape.h"
 #include "model/nodes/node_network.h"
 
 namespace stoker::fused {

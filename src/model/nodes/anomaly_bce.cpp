@@ -1,7 +1,7 @@
 #include "model/nodes/anomaly_bce.h"
 
+#include "model/network/sigmoid.h"
 #include "model/nodes/nodes.h"
-#include "model/sigmoid.h"
 
 namespace stoker::nodes {
 namespace {

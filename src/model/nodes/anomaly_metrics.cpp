@@ -2,11 +2,11 @@
 #include <cmath>
 #include <numeric>
 
+#include "model/network/sigmoid.h"
 #include "model/nodes/finite_scores.h"
 #include "model/nodes/nodes.h"
 #include "model/nodes/pixels.h"
 #include "model/precision_recall.h"
-#include "model/sigmoid.h"
 
 namespace stoker::nodes {
 namespace {

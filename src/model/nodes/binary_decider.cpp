@@ -1,6 +1,6 @@
+#include "model/network/sigmoid.h"
 #include "model/nodes/nodes.h"
 #include "model/nodes/pixels.h"
-#include "model/sigmoid.h"
 
 namespace stoker::nodes {
 namespace {

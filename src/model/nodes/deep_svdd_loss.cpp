@@ -1,7 +1,7 @@
+#include "model/network/sigmoid.h"
 #include "model/nodes/channel_count.h"
 #include "model/nodes/loss_node.h"
 #include "model/nodes/nodes.h"
-#include "model/sigmoid.h"
 
 namespace stoker::nodes {
 namespace {

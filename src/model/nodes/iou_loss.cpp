@@ -1,9 +1,9 @@
 #include <algorithm>
 
 #include "config/usual_bounds.h"
+#include "model/network/sigmoid.h"
 #include "model/nodes/loss_node.h"
 #include "model/nodes/nodes.h"
-#include "model/sigmoid.h"
 
 namespace stoker::nodes {
 

@@ -8,7 +8,7 @@
 #include "config/quote.h"
 #include "data/source/standard_input.h"
 #include "data/url/url_secrets.h"
-#include "model/expert_shape.h"
+#include "model/experts/expert_shape.h"
 #include "pipeline/card/card.h"
 #include "pipeline/card/graph.h"
 #include "pipeline/document/document.h"

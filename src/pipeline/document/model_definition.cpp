@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "model/sequence.h"
+#include "model/network/sequence.h"
 #include "train/loop/metric_stopping.h"
 
 namespace stoker {

@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "model/expert_graph.h"
-#include "model/expert_shape.h"
+#include "model/experts/expert_graph.h"
+#include "model/experts/expert_shape.h"
 
 namespace stoker {
 namespace {

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "model/expert_answers.h"
-#include "model/expert_shape.h"
+#include "model/experts/expert_answers.h"
+#include "model/experts/expert_shape.h"
 
 namespace stoker {
 namespace {

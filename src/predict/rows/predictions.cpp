@@ -12,7 +12,7 @@
 #include "data/target/relative_answers.h"
 #include "device/workers.h"
 #include "kernels/row_losses.h"
-#include "model/sigmoid.h"
+#include "model/network/sigmoid.h"
 #include "predict/decide/decide.h"
 #include "torch/door.h"
 

@@ -6,8 +6,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "model/expert_graph.h"
-#include "model/expert_memory.h"
+#include "model/experts/expert_graph.h"
+#include "model/experts/expert_memory.h"
 #include "store/record/record_part.h"
 
 namespace stoker {

@@ -7,7 +7,7 @@
 #include <ATen/ops/silu.h>
 #include <ATen/ops/tanh.h>
 
-#include "model/activation.h"
+#include "model/network/activation.h"
 
 namespace stoker::torch_door {
 

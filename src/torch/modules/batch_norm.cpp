@@ -8,7 +8,7 @@
 #include <ATen/ops/empty_like.h>
 
 #include "kernels/batch_norm.h"
-#include "model/layer_specs.h"
+#include "model/network/layer_specs.h"
 #include "torch/float_format.h"
 #include "torch/modules/way_back.h"
 

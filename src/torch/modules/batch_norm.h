@@ -8,7 +8,7 @@
 
 namespace stoker::torch_door {
 
-// Of [rows, width], under the names that model/layer_specs.h gives its parameters and buffers.
+// Of [rows, width], under the names that model/network/layer_specs.h gives its parameters and buffers.
 struct BatchNorm {
   at::Tensor weight;
   at::Tensor bias;

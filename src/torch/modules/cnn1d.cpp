@@ -8,7 +8,7 @@
 #include <ATen/ops/linear.h>
 #include <fmt/format.h>
 
-#include "model/cnn1d.h"
+#include "model/network/cnn1d.h"
 #include "torch/modules/activate.h"
 #include "torch/modules/segment.h"
 #include "torch/modules/sequence_end.h"

@@ -20,7 +20,7 @@
 #include <ATen/ops/zeros_like.h>
 #include <fmt/format.h>
 
-#include "model/mlp.h"
+#include "model/network/mlp.h"
 #include "torch/modules/activate.h"
 #include "torch/modules/layers.h"
 

@@ -24,7 +24,7 @@
 
 #include "kernels/drawn_experts.h"
 #include "kernels/noise.h"
-#include "model/experts.h"
+#include "model/experts/experts.h"
 #include "torch/modules/layers.h"
 
 namespace stoker::torch_door {

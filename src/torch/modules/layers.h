@@ -9,12 +9,12 @@
 #include <ATen/ops/softmax.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
-#include "model/layer_specs.h"
+#include "model/network/layer_specs.h"
 #include "torch/modules/batch_norm.h"
 #include "torch/modules/drop.h"
 #include "torch/modules/module.h"
 
-// Layers that several modules have, under the names that model/layer_specs.h gives their parameters.
+// Layers that several modules have, under the names that model/network/layer_specs.h gives their parameters.
 namespace stoker::torch_door {
 
 struct Linear {

@@ -8,7 +8,7 @@
 #include <ATen/ops/zeros.h>
 #include <c10/util/Exception.h>
 
-#include "model/recurrent.h"
+#include "model/network/recurrent.h"
 #include "torch/modules/gru_layer.h"
 #include "torch/modules/lstm_layer.h"
 #include "torch/modules/recurrent_layer.h"

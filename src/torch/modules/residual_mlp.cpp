@@ -5,7 +5,7 @@
 #include <ATen/ops/add.h>
 #include <fmt/format.h>
 
-#include "model/residual_mlp.h"
+#include "model/network/residual_mlp.h"
 #include "torch/modules/activate.h"
 #include "torch/modules/layers.h"
 

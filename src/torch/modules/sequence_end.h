@@ -6,13 +6,13 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "model/activation.h"
-#include "model/sequence.h"
+#include "model/network/activation.h"
+#include "model/network/sequence.h"
 #include "torch/modules/layers.h"
 
 namespace stoker::torch_door {
 
-// What follows the moments of a window (model/sequence.h).
+// What follows the moments of a window (model/network/sequence.h).
 class SequenceEndLayers {
  public:
   struct Settings {

@@ -7,7 +7,7 @@
 #include <ATen/ops/sigmoid.h>
 #include <fmt/format.h>
 
-#include "model/temporal_mlp.h"
+#include "model/network/temporal_mlp.h"
 #include "torch/modules/activate.h"
 #include "torch/modules/layers.h"
 

@@ -11,7 +11,7 @@
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <fmt/format.h>
 
-#include "model/transformer.h"
+#include "model/network/transformer.h"
 #include "torch/modules/activate.h"
 #include "torch/modules/encoder_layer.h"
 #include "torch/modules/segment.h"

@@ -15,7 +15,7 @@
 #include <ATen/ops/sub.h>
 #include <ATen/ops/sum.h>
 
-#include "model/triangulation.h"
+#include "model/network/triangulation.h"
 #include "torch/modules/layers.h"
 
 namespace stoker::torch_door {

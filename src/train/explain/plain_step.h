@@ -8,7 +8,7 @@
 
 #include "config/field.h"
 #include "engine/engine.h"
-#include "model/mlp.h"
+#include "model/network/mlp.h"
 
 // One training step of a multi-layer perceptron, taken apart into what happens in it, in plain loops and
 // double precision: for people who want to see it. Engines do the same a thousand times faster, and come to

@@ -12,9 +12,9 @@ namespace stoker::fused_cpu {
 // What a stage of a training may leave as it is: the first layer of the router, and nothing else.
 bool trains_all_but_inner_router(const EngineRequest& request);
 
-// A training of the family of model/experts.h in the frame that all on a CPU have. A batch is one slice: its
-// rows are sorted by expert, in the order of the batch, and each expert is the work of one thread, whose
-// gradients go straight into the weights. Results do not depend on the number of threads.
+// A training of the family of model/experts/experts.h in the frame that all on a CPU have. A batch is one
+// slice: its rows are sorted by expert, in the order of the batch, and each expert is the work of one thread,
+// whose gradients go straight into the weights. Results do not depend on the number of threads.
 class ExpertEngine : public FramedEngine {
  public:
   explicit ExpertEngine(const EngineRequest& request, const Kernels& kernels = best_kernels(),

@@ -5,7 +5,7 @@
 
 #include "device/array.h"
 #include "fused/cpu/step.h"
-#include "model/expert_shape.h"
+#include "model/experts/expert_shape.h"
 
 namespace stoker::fused_cpu {
 

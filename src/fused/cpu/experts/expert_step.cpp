@@ -6,7 +6,7 @@
 #include "fused/cpu/experts/expert_engine.h"
 #include "kernels/drawn_experts.h"
 #include "kernels/noise.h"
-#include "model/expert_routing.h"
+#include "model/experts/expert_routing.h"
 
 // What a batch goes through.
 namespace stoker::fused_cpu {

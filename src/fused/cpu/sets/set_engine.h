@@ -6,14 +6,14 @@
 
 #include "fused/cpu/framed_engine.h"
 #include "fused/cpu/sets/set_step.h"
-#include "model/triangulation.h"
+#include "model/network/triangulation.h"
 
 namespace stoker::fused_cpu {
 
 // Why it cannot train these sets, or "".
 std::string set_refusal(const EngineRequest& request, const TriangulationShape& shape);
 
-// A training of the family of model/triangulation.h in the frame that all on a CPU have.
+// A training of the family of model/network/triangulation.h in the frame that all on a CPU have.
 class SetEngine : public FramedEngine {
  public:
   explicit SetEngine(const EngineRequest& request, const Kernels& kernels = best_kernels(), int threads = 0);

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "fused/cpu/layout.h"
-#include "model/layer_specs.h"
+#include "model/network/layer_specs.h"
 
 namespace stoker::fused_cpu {
 namespace {

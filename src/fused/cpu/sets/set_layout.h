@@ -4,7 +4,7 @@
 
 #include "device/array.h"
 #include "fused/cpu/sets/set_step.h"
-#include "model/triangulation.h"
+#include "model/network/triangulation.h"
 
 namespace stoker::fused_cpu {
 

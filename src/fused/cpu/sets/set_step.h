@@ -4,8 +4,8 @@
 
 #include "fused/cpu/step.h"
 
-// A step of the network of model/triangulation.h: sets of which any members may be absent. Those that are
-// present lie packed, one behind the other, as the rows of all layers before the head; absent ones cost
+// A step of the network of model/network/triangulation.h: sets of which any members may be absent. Those that
+// are present lie packed, one behind the other, as the rows of all layers before the head; absent ones cost
 // nothing.
 namespace stoker::fused_cpu {
 

@@ -4,7 +4,7 @@
 #include "fused/cuda/experts/sleep_work.h"
 
 // How alike experts are: hidden units of one are paired with those of another, layer by layer, as
-// model/expert_likeness.h does on a CPU. A pair of experts is the work of one block.
+// model/experts/expert_likeness.h does on a CPU. A pair of experts is the work of one block.
 namespace stoker::fused::experts {
 
 constexpr int comparing_threads = 256;
@@ -195,7 +195,7 @@ struct UnitRows {
 // ---- pairs of units
 
 // Pairs of units that choose each other, again and again among those that are left: the same pairs as where
-// the most alike ones are taken one after the other (model/unit_matching.h).
+// the most alike ones are taken one after the other (model/experts/unit_matching.h).
 struct UnitMatching {
   const float* likeness;
   int stride;

@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "fused/cuda/device_memory.h"
-#include "model/expert_likeness.h"
-#include "model/expert_surgery.h"
+#include "model/experts/expert_likeness.h"
+#include "model/experts/expert_surgery.h"
 
 namespace stoker::fused::experts {
 namespace {

@@ -5,8 +5,8 @@
 #include "engine/engine.h"
 #include "fused/cuda/experts/sleep_work.h"
 #include "fused/cuda/own_stream.h"
-#include "model/expert_shape.h"
-#include "model/expert_state.h"
+#include "model/experts/expert_shape.h"
+#include "model/experts/expert_state.h"
 
 namespace stoker::fused::experts {
 

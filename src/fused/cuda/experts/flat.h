@@ -5,7 +5,7 @@
 
 #include "device/array.h"
 #include "fused/cuda/experts/layout.h"
-#include "model/expert_shape.h"
+#include "model/experts/expert_shape.h"
 
 // The arrays of a mixture of experts and the flat order in which the kernels have them.
 namespace stoker::fused::experts {

@@ -4,7 +4,7 @@
 
 #include "engine/engine.h"
 #include "fused/cuda/experts/work.h"
-#include "model/expert_shape.h"
+#include "model/experts/expert_shape.h"
 
 // What the kernels of a mixture of experts are told of a training, but for where its arrays lie. Needs no
 // GPU.

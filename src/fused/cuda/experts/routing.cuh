@@ -3,8 +3,8 @@
 #include "fused/cuda/experts/products.cuh"
 #include "kernels/drawn_experts.h"
 
-// Who answers for a row, and the rows in the order by experts. The same choices as model/expert_routing.h
-// makes on a CPU.
+// Who answers for a row, and the rows in the order by experts. The same choices as
+// model/experts/expert_routing.h makes on a CPU.
 namespace stoker::fused::experts {
 
 template <class T>

@@ -8,7 +8,7 @@
 #include "kernels/launch.h"
 
 // What the kernels of a sleep read and write, all of it in device memory: experts are compared, born, merged
-// and removed where they lie. model/expert_state.h says what each of it is, and the host decides.
+// and removed where they lie. model/experts/expert_state.h says what each of it is, and the host decides.
 namespace stoker::fused::experts {
 
 constexpr int most_sums = 96;  // that a unit is compared by where its values are more, as most_compared

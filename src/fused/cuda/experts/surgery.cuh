@@ -3,7 +3,7 @@
 #include "fused/cuda/experts/products.cuh"
 #include "fused/cuda/experts/sleep_work.h"
 
-// Births, merges and removals where the experts lie, as model/expert_surgery.h does them on a CPU.
+// Births, merges and removals where the experts lie, as model/experts/expert_surgery.h does them on a CPU.
 namespace stoker::fused::experts {
 
 constexpr int surgery_threads = 256;

@@ -7,7 +7,7 @@
 #include "fused/cuda/sequence/lstm_plan.h"
 #include "fused/cuda/sequence/network_kinds.h"
 #include "fused/cuda/sequence/tables.h"
-#include "model/recurrent.h"
+#include "model/network/recurrent.h"
 
 namespace stoker::fused::sequence {
 namespace {

@@ -9,7 +9,7 @@
 #include "fused/cuda/sequence/network_kinds.h"
 #include "fused/cuda/sequence/tables.h"
 #include "fused/cuda/sequence/transformer_plan.h"
-#include "model/transformer.h"
+#include "model/network/transformer.h"
 
 namespace stoker::fused::sequence {
 namespace {

@@ -5,8 +5,8 @@
 // The way of a row forward, in the registers of its warp: what a product leaves is what the next one reads.
 namespace stoker::fused::sets {
 
-constexpr float norm_variance = 1e-5F;   // norm_epsilon of model/layer_specs.h
-constexpr float least_variance = 1e-6F;  // least_set_variance of model/triangulation.h
+constexpr float norm_variance = 1e-5F;   // norm_epsilon of model/network/layer_specs.h
+constexpr float least_variance = 1e-6F;  // least_set_variance of model/network/triangulation.h
 
 // What a warp needs of its row on the way back; queries, keys and values lie where their deltas will.
 struct Kept {

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "fused/refusal.h"
-#include "model/layer_specs.h"
-#include "model/triangulation.h"
+#include "model/network/layer_specs.h"
+#include "model/network/triangulation.h"
 
 namespace stoker::fused::sets {
 namespace {

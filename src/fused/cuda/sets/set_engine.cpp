@@ -12,7 +12,7 @@
 #include "fused/cuda/sets/flat.h"
 #include "fused/cuda/sets/plan.h"
 #include "fused/cuda/sets/set_memory.h"
-#include "model/triangulation.h"
+#include "model/network/triangulation.h"
 
 namespace stoker::fused::sets {
 namespace {
