@@ -15,8 +15,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/elapsed.h"
 #include "base/notes.h"
+#include "base/time/elapsed.h"
 #include "data/prepare/preparation.h"
 #include "data/source/source.h"
 #include "device/device.h"

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "advise/advice.h"
-#include "base/text.h"
+#include "base/text/text.h"
 
 namespace stoker::advise {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "advise/way.h"
 #include "base/error.h"
-#include "base/new_file.h"
+#include "base/files/new_file.h"
 #include "pipeline/card/card.h"
 #include "pipeline/document/document.h"
 #include "pipeline/document/seed_form.h"

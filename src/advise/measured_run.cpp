@@ -5,9 +5,9 @@
 #include <map>
 #include <mutex>
 
-#include "base/elapsed.h"
-#include "base/measure.h"
-#include "base/trace.h"
+#include "base/time/elapsed.h"
+#include "base/time/measure.h"
+#include "base/time/trace.h"
 #include "device/device.h"
 #include "pipeline/run/runner.h"
 #include "pipeline/training/training_card.h"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "advise/step_pace.h"
-#include "base/stop.h"
-#include "base/trace.h"
+#include "base/process/stop.h"
+#include "base/time/trace.h"
 #include "pipeline/document/document.h"
 
 // A run of a document, looked at by the clock. Its process does nothing else: what it takes of memory is the

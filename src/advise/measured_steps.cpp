@@ -6,10 +6,10 @@
 #include <set>
 #include <utility>
 
-#include "base/elapsed.h"
 #include "base/error.h"
-#include "base/measure.h"
-#include "base/steady_time.h"
+#include "base/time/elapsed.h"
+#include "base/time/measure.h"
+#include "base/time/steady_time.h"
 #include "data/cubes/cube_rows.h"
 #include "device/cpu_formats.h"
 #include "device/device.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "train/choose/recorded_figures.h"
 
 // Training steps of a document's own model on its own rows, in every way in which a device can take them:

@@ -9,8 +9,8 @@
 
 #include "advise/measured_run.h"
 #include "advise/measured_steps.h"
-#include "base/elapsed.h"
-#include "base/stop.h"
+#include "base/process/stop.h"
+#include "base/time/elapsed.h"
 #include "device/device_info.h"
 
 // What a document takes on this machine, found out by trying: each time in a process of its own, so that what

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/steady_time.h"
+#include "base/time/steady_time.h"
 
 namespace stoker::advise {
 namespace {

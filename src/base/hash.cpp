@@ -9,7 +9,7 @@
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/sha.h>
 
-#include "base/files.h"
+#include "base/files/files.h"
 
 namespace stoker {
 

@@ -13,10 +13,10 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
-#include "base/cpu_limit.h"
-#include "base/crash_message.h"
-#include "base/own_environment.h"
-#include "base/text.h"
+#include "base/process/cpu_limit.h"
+#include "base/process/crash_message.h"
+#include "base/process/own_environment.h"
+#include "base/text/text.h"
 #include "cli/commands/command.h"
 #include "cli/flags/project_flag.h"
 #include "cli/flags/usage.h"

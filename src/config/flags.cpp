@@ -6,8 +6,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "base/text.h"
-#include "base/trimmed.h"
+#include "base/text/text.h"
+#include "base/text/trimmed.h"
 #include "config/document.h"
 #include "config/quote.h"
 

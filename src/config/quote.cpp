@@ -1,6 +1,6 @@
 #include "config/quote.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 namespace stoker::config {
 namespace {

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "config/field.h"
 
 namespace stoker::config {

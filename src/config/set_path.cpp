@@ -1,7 +1,7 @@
 #include <charconv>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "config/quote.h"
 #include "config/value.h"
 

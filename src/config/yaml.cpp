@@ -8,7 +8,7 @@
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "config/document.h"
 #include "config/quote.h"
 

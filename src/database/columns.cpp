@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "device/row_memory.h"
 
 namespace stoker::database {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/nan_sign.h"
+#include "base/text/nan_sign.h"
 
 namespace stoker::database {
 namespace {

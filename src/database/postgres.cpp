@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "database/postgres_connection.h"
 #include "database/postgres_copy.h"
 #include "database/postgres_types.h"

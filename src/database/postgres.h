@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "database/columns.h"
 #include "database/selection.h"
 

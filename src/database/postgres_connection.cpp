@@ -9,7 +9,7 @@
 #include <poll.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "database/lost_clients.h"
 #include "database/postgres_library.h"
 #include "database/postgres_options.h"

@@ -12,7 +12,7 @@
 
 #include "base/address_rule.h"
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "database/postgres_options.h"
 
 namespace stoker::database {

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "database/array_text.h"
 #include "database/loose_columns.h"
 #include "database/sqlite_library.h"

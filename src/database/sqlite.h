@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "database/columns.h"
 #include "database/selection.h"
 

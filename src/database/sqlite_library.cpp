@@ -1,6 +1,6 @@
 #include "database/sqlite_library.h"
 
-#include "base/shared_library.h"
+#include "base/process/shared_library.h"
 
 namespace stoker::database {
 namespace {

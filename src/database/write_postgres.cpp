@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "database/postgres_connection.h"
 #include "database/writable.h"
 

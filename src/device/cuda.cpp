@@ -5,7 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 
 namespace stoker::cuda {
 namespace {

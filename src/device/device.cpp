@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "device/control_groups.h"
 #include "device/cuda.h"
 #include "device/host_memory.h"

@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
-#include "base/shared_library.h"
+#include "base/process/shared_library.h"
 #include "device/cuda.h"
 
 namespace stoker {

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/elapsed.h"
+#include "base/time/elapsed.h"
 
 namespace stoker {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "base/stop.h"
+#include "base/process/stop.h"
 
 namespace stoker {
 

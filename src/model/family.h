@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/notes.h"
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "config/described.h"
 #include "data/prepare/preparation.h"
 #include "model/linear/linear_fit.h"

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/hashed_file.h"
-#include "base/nan_sign.h"
+#include "base/files/files.h"
+#include "base/files/hashed_file.h"
+#include "base/text/nan_sign.h"
 #include "config/bounded_json.h"
 #include "model/experts/expert_shape.h"
 #include "model/network/member_arrays.h"

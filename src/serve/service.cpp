@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/hidden_values.h"
-#include "base/text.h"
+#include "base/files/files.h"
+#include "base/text/hidden_values.h"
+#include "base/text/text.h"
 #include "serve/access/client_words.h"
 #include "serve/access/request_project.h"
 #include "serve/jobs/program_run.h"

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/project_scope.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/cubes/cubes.h"
 #include "data/sample/samples.h"
 #include "data/source/file_format.h"

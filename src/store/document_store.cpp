@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "database/writable.h"
 #include "store/in_project.h"
 #include "store/record/record_values.h"

@@ -2,8 +2,8 @@
 #include <functional>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/text.h"
+#include "base/files/files.h"
+#include "base/text/text.h"
 #include "device/workers.h"
 #include "store/run_lock.h"
 #include "store/runs.h"

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/text.h"
+#include "base/files/files.h"
+#include "base/text/text.h"
 
 namespace stoker {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#include "base/process_table.h"
+#include "base/process/process_table.h"
 
 namespace stoker {
 namespace {

@@ -9,9 +9,9 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "base/project_scope.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/source/file_format.h"
 #include "data/url/url_secrets.h"
 #include "database/writable.h"

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/file_lock.h"
+#include "base/files/file_lock.h"
 #include "store/process.h"
 
 namespace stoker {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/file_lock.h"
+#include "base/files/file_lock.h"
 #include "database/writable.h"
 
 namespace stoker {

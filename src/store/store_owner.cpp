@@ -4,8 +4,8 @@
 #include <thread>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/text.h"
+#include "base/files/files.h"
+#include "base/text/text.h"
 #include "database/writable.h"
 #include "store/token_store.h"
 

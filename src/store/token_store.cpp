@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/project_scope.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "database/writable.h"
 #include "store/record/record_values.h"
 

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/hidden_values.h"
-#include "base/text.h"
+#include "base/text/hidden_values.h"
+#include "base/text/text.h"
 
 namespace stoker {
 namespace {

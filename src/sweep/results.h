@@ -9,7 +9,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "train/group/many.h"
 
 namespace stoker {

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "model/family.h"
 #include "sweep/score.h"
 #include "train/checkpoint/checkpoints.h"

@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/elapsed.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/hidden_values.h"
-#include "base/text.h"
+#include "base/text/hidden_values.h"
+#include "base/text/text.h"
+#include "base/time/elapsed.h"
 #include "pipeline/cache/all_rows.h"
 #include "pipeline/run/run_folder.h"
 #include "report/sweep/sweep_report.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/notes.h"
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "pipeline/document/sweep_document.h"
 #include "pipeline/run/runner.h"
 #include "sweep/trials.h"

@@ -12,7 +12,7 @@
 #include <sched.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "device/array.h"
 #include "device/host_memory.h"
 #include "torch/entry.h"

@@ -8,7 +8,7 @@
 
 #include <ATen/ops/from_blob.h>
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 namespace stoker::torch_door {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "advise/own_cache.h"
-#include "base/files.h"
+#include "base/files/files.h"
 
 namespace stoker::advise {
 namespace {

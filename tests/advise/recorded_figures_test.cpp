@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "advise/own_cache.h"
-#include "base/files.h"
-#include "base/user_cache.h"
+#include "base/files/files.h"
+#include "base/files/user_cache.h"
 #include "device/device.h"
 
 namespace stoker {

@@ -1,4 +1,4 @@
-#include "base/background_work.h"
+#include "base/process/background_work.h"
 
 #include <atomic>
 #include <chrono>

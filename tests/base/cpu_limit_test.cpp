@@ -1,4 +1,4 @@
-#include "base/cpu_limit.h"
+#include "base/process/cpu_limit.h"
 
 #include <chrono>
 #include <csignal>

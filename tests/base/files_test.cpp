@@ -1,4 +1,4 @@
-#include "base/files.h"
+#include "base/files/files.h"
 
 #include <atomic>
 #include <fstream>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/new_file.h"
+#include "base/files/new_file.h"
 
 namespace stoker {
 namespace {

@@ -1,4 +1,4 @@
-#include "base/hidden_values.h"
+#include "base/text/hidden_values.h"
 
 #include <string>
 

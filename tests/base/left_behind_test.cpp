@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/replace_folder.h"
+#include "base/files/files.h"
+#include "base/files/replace_folder.h"
 
 // What processes that were killed leave, and how others tell it from what is still being made.
 namespace stoker {

@@ -1,4 +1,4 @@
-#include "base/lines_from_end.h"
+#include "base/files/lines_from_end.h"
 
 #include <fstream>
 #include <string>

@@ -1,4 +1,4 @@
-#include "base/steady_time.h"
+#include "base/time/steady_time.h"
 
 #include <gtest/gtest.h>
 

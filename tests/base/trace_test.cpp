@@ -1,4 +1,4 @@
-#include "base/trace.h"
+#include "base/time/trace.h"
 
 #include <thread>
 

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "config/refusal.h"
 
 namespace stoker::config {

@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "config/refusal.h"
 
 // Documents made to hurt. Without the bounds most of these would take minutes, gigabytes or the stack;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "base/notes.h"
 #include "data/source/source.h"
 #include "data/table/table.h"

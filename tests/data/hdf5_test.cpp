@@ -9,8 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/cpu_limit.h"
-#include "base/shared_library.h"
+#include "base/process/cpu_limit.h"
+#include "base/process/shared_library.h"
 #include "data/fixtures.h"
 #include "data/format/hdf5_library.h"
 #include "data/format/hdf5_object.h"

@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/shared_library.h"
+#include "base/files/files.h"
+#include "base/process/shared_library.h"
 #include "database/sqlite_library.h"
 #include "database/writable.h"
 

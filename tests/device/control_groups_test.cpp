@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "device/array.h"
 #include "device/device.h"
 #include "device/host_memory.h"

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "device/device.h"
 
 namespace stoker {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "golden/golden_set.h"
 #include "golden/same.h"
 #include "report/run/report.h"

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "base/hash.h"
 #include "golden/golden_set.h"
 #include "golden/processor.h"

@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/files.h"
-#include "base/hashed_file.h"
+#include "base/files/files.h"
+#include "base/files/hashed_file.h"
 #include "pipeline/watchers.h"
 #include "store/runs.h"
 

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "patience.h"
 #include "pipeline/card/card.h"
 #include "pipeline/document/sweep_document.h"

@@ -12,7 +12,7 @@
 
 #include <sys/types.h>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "patience.h"
 #include "pipeline/watchers.h"
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "pipeline/watchers.h"
 #include "predict/measure/real_coefficients.h"
 #include "store/runs.h"

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "pipeline/document/sweep_document.h"
 #include "pipeline/watchers.h"
 

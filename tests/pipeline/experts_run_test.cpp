@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "model/model.h"
 #include "pipeline/watchers.h"
 #include "report/plot/epoch_values.h"

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 
-#include "base/files.h"
+#include "base/files/files.h"
 
 namespace stoker::test {
 

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "pipeline/watchers.h"
 
 // Rows to test with that a source brings along, as documents have them.

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "model/network/mlp.h"
 #include "patience.h"
 #include "pipeline/watchers.h"

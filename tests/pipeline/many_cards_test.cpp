@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "pipeline/watchers.h"
 
 // Every sync goes through here, so that they can be counted.

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "pipeline/card/port_files.h"
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/watchers.h"

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "data/loopback_server.h"
 #include "pipeline/run/run_folder.h"
 #include "pipeline/watchers.h"

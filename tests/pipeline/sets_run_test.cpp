@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "data/source/source.h"
 #include "model/family.h"
 #include "pipeline/watchers.h"

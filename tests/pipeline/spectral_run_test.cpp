@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "pipeline/document/seed_form.h"
 #include "pipeline/document/sweep_document.h"
 #include "pipeline/document/trainrun_form.h"

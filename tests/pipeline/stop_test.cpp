@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "pipeline/run/run_folder.h"
 #include "pipeline/run/time_limit.h"
 #include "pipeline/watchers.h"

@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "base/human_number.h"
 #include "base/random.h"
+#include "base/text/human_number.h"
 #include "data/table/column_values.h"
 #include "model/fixtures.h"
 #include "predict/decide/calibration.h"

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "data/source/source.h"
 #include "model/example_models.h"
 #include "predict/rows/predictions_json.h"

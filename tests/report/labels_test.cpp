@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "report/experts/expert_pictures.h"
 #include "report/plot/axis_ticks.h"
 #include "report/plot/pictures.h"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "predict/measure/evaluation.h"
 #include "store/record/experts_record.h"
 #include "store/runs.h"

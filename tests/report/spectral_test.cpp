@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "data/cubes/cube_sight.h"
 #include "report/page/base64.h"
 #include "report/plot/epoch_values.h"

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "database/postgres_cluster.h"
 #include "database/writable.h"
 #include "store/records.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "base/project_scope.h"
 #include "store/both_stores.h"
 #include "store/dataset_store.h"

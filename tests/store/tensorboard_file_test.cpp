@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <sys/wait.h>
 
-#include "base/files.h"
+#include "base/files/files.h"
 
 namespace stoker {
 namespace {

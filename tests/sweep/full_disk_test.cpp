@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "store/runs.h"
 #include "sweep/documents.h"
 #include "sweep/watching.h"

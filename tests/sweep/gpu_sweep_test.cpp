@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "base/random.h"
 #include "device/device.h"
 #include "pipeline/watchers.h"

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "model/model.h"
 #include "pipeline/run/run_folder.h"
 #include "pipeline/training/prepared_trainings.h"

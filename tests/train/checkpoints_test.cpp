@@ -6,7 +6,7 @@
 
 #include <sys/resource.h>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "base/no_descriptors.h"
 #include "expect_error.h"
 #include "fused/reshaped.h"

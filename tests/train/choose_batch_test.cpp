@@ -8,7 +8,7 @@
 #include <memory>
 #include <thread>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "expect_error.h"
 #include "listeners.h"
 #include "scripted_engine.h"

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "data/windows/windows.h"
 #include "expect_error.h"
 #include "listeners.h"

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "advise/own_cache.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "listeners.h"
 #include "tables.h"
 #include "train/choose/choose_batch.h"

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "advise/own_cache.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "device/device.h"
 #include "train/choose/recorded_figures.h"
 #include "train/fit/fit_network.h"

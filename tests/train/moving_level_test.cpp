@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "base/random.h"
 #include "data/split/time_order.h"
 #include "data/windows/windows.h"

@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "advise/own_cache.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "graphs_of_cubes.h"
 #include "train/choose/recorded_figures.h"
 #include "train/fit/fit_network.h"

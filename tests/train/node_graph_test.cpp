@@ -2,7 +2,7 @@
 #include <cmath>
 #include <set>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "graphs_of_cubes.h"
 #include "model/nodes/fused_chain.h"
 #include "model/nodes/node_network.h"

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "expect_error.h"
 #include "listeners.h"
 #include "scripted_engine.h"

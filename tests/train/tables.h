@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "data/source/source.h"
 #include "device/device.h"
 #include "train/fit/fit.h"

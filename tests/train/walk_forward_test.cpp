@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "data/split/time_order.h"
 #include "data/windows/windows.h"
 #include "eager_on_record.h"

@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/files.h"
-#include "base/measure.h"
+#include "base/files/files.h"
 #include "base/random.h"
-#include "base/text.h"
+#include "base/text/text.h"
+#include "base/time/measure.h"
 #include "cli/bench/bench.h"
 #include "cli/view/terminal.h"
 #include "data/memory/kept_columns.h"

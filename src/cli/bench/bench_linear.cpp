@@ -1,9 +1,9 @@
 #include <array>
 #include <vector>
 
-#include "base/measure.h"
 #include "base/notes.h"
 #include "base/random.h"
+#include "base/time/measure.h"
 #include "cli/bench/bench.h"
 #include "device/device.h"
 #include "model/linear/linear.h"

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/elapsed.h"
-#include "base/files.h"
-#include "base/measure.h"
-#include "base/text.h"
+#include "base/files/files.h"
+#include "base/text/text.h"
+#include "base/time/elapsed.h"
+#include "base/time/measure.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/bench_sources.h"
 #include "cli/process/own_process.h"

@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "base/measure.h"
+#include "base/time/measure.h"
 #include "cli/bench/bench.h"
 #include "cli/view/terminal.h"
 #include "device/device.h"

@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "base/child_program.h"
 #include "base/error.h"
-#include "base/files.h"
-#include "base/measure.h"
-#include "base/text.h"
+#include "base/files/files.h"
+#include "base/process/child_program.h"
+#include "base/text/text.h"
+#include "base/time/measure.h"
 #include "cli/bench/bench_line.h"
 #include "cli/process/interrupt.h"
 #include "cli/view/terminal.h"

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "base/measure.h"
 #include "base/random.h"
+#include "base/time/measure.h"
 #include "cli/bench/bench.h"
 #include "cli/view/terminal.h"
 #include "data/placement/dataset.h"

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/elapsed.h"
+#include "base/time/elapsed.h"
 #include "cli/bench/bench_experts.h"
 #include "cli/view/terminal.h"
 #include "model/family.h"

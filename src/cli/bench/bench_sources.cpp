@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/process/shared_library.h"
 #include "base/random.h"
-#include "base/shared_library.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/format/hdf5_library.h"
 #include "data/sample/samples.h"
 #include "data/source/source.h"

@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "base/measure.h"
 #include "base/notes.h"
 #include "base/random.h"
+#include "base/time/measure.h"
 #include "cli/bench/bench.h"
 #include "cli/view/terminal.h"
 #include "device/array.h"

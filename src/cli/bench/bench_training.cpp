@@ -5,7 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
-#include "base/measure.h"
+#include "base/time/measure.h"
 #include "cli/bench/bench.h"
 #include "device/device.h"
 #include "model/family.h"

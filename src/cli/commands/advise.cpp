@@ -9,7 +9,7 @@
 #include "advise/advice.h"
 #include "advise/advised_document.h"
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "cli/commands/command.h"
 #include "cli/flags/commands_flag.h"
 #include "cli/flags/number_range.h"

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/files.h"
-#include "base/text.h"
+#include "base/files/files.h"
+#include "base/text/text.h"
 #include "cli/commands/datasets_command.h"
 #include "cli/view/terminal.h"
 #include "data/cubes/cubes.h"

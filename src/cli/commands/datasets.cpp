@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/text.h"
+#include "base/files/files.h"
+#include "base/text/text.h"
 #include "cli/commands/command.h"
 #include "cli/commands/datasets_command.h"
 #include "cli/flags/number_range.h"

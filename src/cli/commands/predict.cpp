@@ -12,9 +12,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/csv_cell.h"
-#include "base/files.h"
-#include "base/text.h"
+#include "base/files/files.h"
+#include "base/text/csv_cell.h"
+#include "base/text/text.h"
 #include "cli/commands/command.h"
 #include "cli/flags/find_run.h"
 #include "cli/flags/reading_settings.h"

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "cli/commands/command.h"
 #include "cli/flags/store_of_service.h"
 #include "cli/view/terminal.h"

@@ -11,10 +11,10 @@
 #include <sys/resource.h>
 
 #include "base/address_rule.h"
-#include "base/child_program.h"
-#include "base/confinement.h"
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
+#include "base/process/child_program.h"
+#include "base/process/confinement.h"
 #include "base/project_scope.h"
 #include "cli/commands/command.h"
 #include "cli/flags/commands_flag.h"

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "cli/commands/command.h"
 #include "cli/flags/find_run.h"
 #include "cli/flags/named_document.h"

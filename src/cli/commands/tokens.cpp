@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/project_scope.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "cli/commands/command.h"
 #include "cli/flags/number_range.h"
 #include "cli/flags/store_of_service.h"

@@ -8,7 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "cli/commands/command.h"
 #include "cli/flags/chosen_settings.h"
 #include "cli/flags/class_weights_flag.h"

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 namespace stoker::cli {
 namespace {

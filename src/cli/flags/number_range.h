@@ -9,7 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 namespace stoker::cli {
 

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/project_scope.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "store/document_store.h"
 
 namespace stoker::cli {

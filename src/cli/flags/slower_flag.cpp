@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "cli/flags/reading_settings.h"
 #include "data/source/source.h"
 #include "data/windows/join_as_of.h"

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "cli/process/interrupt.h"
 #include "cli/process/progress_file.h"
 #include "cli/view/evaluation_view.h"

@@ -10,8 +10,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/claim.h"
 #include "base/error.h"
+#include "base/files/claim.h"
 
 namespace stoker::cli {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/stop.h"
+#include "base/process/stop.h"
 
 namespace stoker::cli {
 

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/hidden_values.h"
+#include "base/text/hidden_values.h"
 
 namespace stoker::cli {
 

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "config/field.h"
 #include "predict/measure/metrics.h"
 #include "predict/spectral/cube_scores.h"

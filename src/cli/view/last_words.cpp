@@ -9,8 +9,8 @@
 
 #include <unistd.h>
 
-#include "base/crash_message.h"
 #include "base/error.h"
+#include "base/process/crash_message.h"
 #include "data/memory/reading_memory.h"
 
 namespace stoker::cli {

@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 namespace stoker::cli {
 

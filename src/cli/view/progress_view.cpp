@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "cli/view/terminal.h"
 #include "pipeline/training/training_card.h"
 

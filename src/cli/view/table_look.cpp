@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "cli/process/interrupt.h"
 #include "data/format/idx.h"
 #include "data/prepare/preparation.h"

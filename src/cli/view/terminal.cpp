@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/hidden_values.h"
-#include "base/human_number.h"
-#include "base/text.h"
+#include "base/text/hidden_values.h"
+#include "base/text/human_number.h"
+#include "base/text/text.h"
 
 namespace stoker::cli {
 namespace {

@@ -9,8 +9,8 @@
 #include <system_error>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/text.h"
+#include "base/files/files.h"
+#include "base/text/text.h"
 
 namespace stoker {
 namespace {

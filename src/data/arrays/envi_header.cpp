@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/text.h"
-#include "base/trimmed.h"
+#include "base/text/text.h"
+#include "base/text/trimmed.h"
 #include "data/arrays/envi.h"
 #include "data/table/column_values.h"
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/arrays/stored_array.h"
 #include "data/format/hdf5_object.h"
 

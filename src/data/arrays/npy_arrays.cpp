@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/arrays/columns_first.h"
 #include "data/arrays/stored_array.h"
 #include "data/format/npy_header.h"

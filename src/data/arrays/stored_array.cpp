@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/file_errors.h"
-#include "base/text.h"
+#include "base/files/file_errors.h"
+#include "base/text/text.h"
 
 namespace stoker {
 namespace {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/hidden_values.h"
+#include "base/text/hidden_values.h"
 #include "config/field.h"
 #include "config/json_text.h"
 #include "data/confined/reader_child.h"

@@ -6,13 +6,13 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "data/confined/reader_reach.h"
 #include "data/source/source_config.h"
 #include "data/source/source_reader.h"
 
-// Files of other people are read in a child process that can reach nothing else (base/confinement.h). A
-// damaged file that crashes a library ends that child alone, and a file made to take a library over finds
+// Files of other people are read in a child process that can reach nothing else (base/process/confinement.h).
+// A damaged file that crashes a library ends that child alone, and a file made to take a library over finds
 // neither a network nor other files.
 namespace stoker {
 

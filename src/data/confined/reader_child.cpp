@@ -9,10 +9,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/child_dialogue.h"
-#include "base/confinement.h"
-#include "base/hidden_values.h"
-#include "base/text.h"
+#include "base/process/child_dialogue.h"
+#include "base/process/confinement.h"
+#include "base/text/hidden_values.h"
+#include "base/text/text.h"
 #include "config/field.h"
 #include "config/json_text.h"
 #include "data/cubes/cube_archive.h"

@@ -8,11 +8,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/child_program.h"
-#include "base/confinement.h"
 #include "base/error.h"
-#include "base/hidden_values.h"
-#include "base/text.h"
+#include "base/process/child_program.h"
+#include "base/process/confinement.h"
+#include "base/text/hidden_values.h"
+#include "base/text/text.h"
 #include "config/json_text.h"
 #include "data/confined/reader_child.h"
 #include "data/format/hdf5_object.h"

@@ -6,10 +6,10 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "base/child_dialogue.h"
-#include "base/claim.h"
-#include "base/files.h"
-#include "base/stop.h"
+#include "base/files/claim.h"
+#include "base/files/files.h"
+#include "base/process/child_dialogue.h"
+#include "base/process/stop.h"
 #include "data/confined/reader_reach.h"
 
 namespace stoker {

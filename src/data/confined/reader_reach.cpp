@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "base/address_rule.h"
-#include "base/hidden_values.h"
-#include "base/landlock.h"
+#include "base/process/landlock.h"
 #include "base/project_scope.h"
-#include "base/text.h"
+#include "base/text/hidden_values.h"
+#include "base/text/text.h"
 #include "data/format/hdf5_object.h"
 #include "data/url/url_secrets.h"
 #include "database/lost_clients.h"

@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/csv/blank_runs.h"
 #include "data/csv/csv_numbers.h"
 #include "data/csv/csv_rows.h"

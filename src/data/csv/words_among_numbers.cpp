@@ -10,7 +10,7 @@
 #include <arrow/table.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/csv/missing_words.h"
 #include "data/memory/arrow_result.h"
 #include "data/table/column_values.h"

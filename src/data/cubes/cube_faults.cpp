@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/cubes/cubes.h"
 #include "data/table/column_values.h"
 #include "device/workers.h"

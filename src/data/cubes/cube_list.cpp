@@ -3,9 +3,9 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/text.h"
-#include "base/trimmed.h"
+#include "base/files/files.h"
+#include "base/text/text.h"
+#include "base/text/trimmed.h"
 #include "data/cubes/found_cubes.h"
 #include "data/table/column_values.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/cubes/coco_masks.h"
 #include "data/cubes/found_cubes.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/setting_error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/cubes/cubes.h"
 #include "data/cubes/found_cubes.h"
 

@@ -13,7 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/memory/arrow_result.h"
 #include "data/table/column_values.h"
 #include "device/workers.h"

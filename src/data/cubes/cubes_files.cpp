@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "data/cubes/cubes.h"
 #include "data/format/npy_header.h"
 #include "data/memory/mapped_file.h"

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/cubes/cubes.h"
 #include "data/cubes/found_cubes.h"
 #include "data/memory/mapped_file.h"

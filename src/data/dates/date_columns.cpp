@@ -10,7 +10,7 @@
 #include <arrow/util/key_value_metadata.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/csv/missing_words.h"
 #include "data/dates/date_form.h"
 #include "data/memory/arrow_result.h"

@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 
 namespace stoker {
 namespace {

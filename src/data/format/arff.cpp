@@ -15,7 +15,7 @@
 #include <arrow/util/utf8.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/format/table_files.h"
 #include "data/memory/arrow_result.h"
 #include "data/memory/packed_text.h"

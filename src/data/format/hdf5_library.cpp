@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/shared_library.h"
+#include "base/process/shared_library.h"
 
 namespace stoker::hdf5 {
 namespace {

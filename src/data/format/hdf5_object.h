@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/cpu_limit.h"
+#include "base/process/cpu_limit.h"
 #include "data/format/hdf5_library.h"
 
 // For the .cpp files that read HDF5.

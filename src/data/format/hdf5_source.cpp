@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/files/hashed_file.h"
 #include "base/hash.h"
-#include "base/hashed_file.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/format/hdf5_object.h"
 #include "data/format/table_files.h"
 #include "data/source/database_rows.h"

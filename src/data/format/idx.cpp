@@ -11,7 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/format/image_columns.h"
 #include "data/memory/arrow_result.h"
 #include "data/memory/packed_text.h"

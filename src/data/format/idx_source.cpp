@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/format/idx.h"
 #include "data/format/image_columns.h"
 #include "data/source/source_reader.h"

@@ -13,7 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/format/json_rows.h"
 #include "data/format/table_files.h"
 #include "data/memory/arrow_result.h"

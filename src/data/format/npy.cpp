@@ -11,7 +11,7 @@
 #include <arrow/type.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/format/npy_header.h"
 #include "data/format/table_files.h"
 #include "data/memory/arrow_result.h"

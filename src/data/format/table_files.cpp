@@ -29,8 +29,8 @@
 #include <parquet/schema.h>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/text.h"
+#include "base/files/files.h"
+#include "base/text/text.h"
 #include "data/cubes/cubes_files.h"
 #include "data/memory/arrow_result.h"
 #include "data/memory/arrow_threads.h"

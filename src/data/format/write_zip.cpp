@@ -6,8 +6,8 @@
 #include <arrow/util/crc32.h>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/text.h"
+#include "base/files/files.h"
+#include "base/text/text.h"
 
 // The format is that of zip.cpp.
 namespace stoker {

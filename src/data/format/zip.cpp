@@ -17,8 +17,8 @@
 #include <arrow/util/crc32.h>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/text.h"
+#include "base/files/files.h"
+#include "base/text/text.h"
 #include "data/memory/arrow_result.h"
 #include "data/memory/packed_text.h"
 #include "data/table/column_values.h"

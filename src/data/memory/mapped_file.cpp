@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/file_errors.h"
+#include "base/files/file_errors.h"
 
 namespace stoker {
 namespace {

@@ -9,7 +9,7 @@
 #include <arrow/io/file.h>
 #include <arrow/util/compression.h>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/memory/arrow_result.h"
 #include "data/memory/unpacked_limits.h"
 #include "device/device.h"

@@ -14,7 +14,7 @@
 #include <arrow/type.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 
 namespace stoker {
 namespace {

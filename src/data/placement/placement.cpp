@@ -1,7 +1,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/placement/dataset.h"
 
 namespace stoker {

@@ -10,7 +10,7 @@
 #include <arrow/type.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/dates/date_parts.h"
 #include "data/prepare/category_slots.h"
 #include "data/prepare/column_scale.h"

@@ -19,7 +19,7 @@
 
 #include "base/error.h"
 #include "base/setting_error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/dates/date_columns.h"
 #include "data/dates/date_parts.h"
 #include "data/prepare/column_scale.h"

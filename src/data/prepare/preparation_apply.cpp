@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/dates/date_form.h"
 #include "data/dates/date_parts.h"
 #include "data/prepare/column_feed.h"

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/setting_error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/prepare/column_scale.h"
 #include "data/table/array_columns.h"
 #include "data/table/column_values.h"

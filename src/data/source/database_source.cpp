@@ -6,7 +6,7 @@
 
 #include "base/address_rule.h"
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/format/table_files.h"
 #include "data/source/database_rows.h"
 #include "data/source/source_reader.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/format/idx.h"
 #include "data/format/table_files.h"
 #include "data/memory/packed_text.h"

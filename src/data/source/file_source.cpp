@@ -7,10 +7,10 @@
 #include <arrow/table.h>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
+#include "base/files/hashed_file.h"
 #include "base/hash.h"
-#include "base/hashed_file.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/arrays/envi.h"
 #include "data/csv/words_among_numbers.h"
 #include "data/format/table_files.h"

@@ -6,9 +6,9 @@
 #include <functional>
 #include <mutex>
 
-#include "base/crash_message.h"
 #include "base/error.h"
-#include "base/text.h"
+#include "base/process/crash_message.h"
+#include "base/text/text.h"
 #include "data/confined/confined_reader.h"
 #include "data/dates/date_form.h"
 #include "data/source/declared_types.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/notes.h"
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "data/csv/whole_rows.h"
 #include "data/dates/date_columns.h"
 #include "data/source/known_rows.h"

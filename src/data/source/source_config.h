@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "config/field.h"
 #include "config/usual_bounds.h"
 #include "data/csv/csv_dialect.h"

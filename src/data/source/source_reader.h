@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/notes.h"
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "data/csv/whole_rows.h"
 #include "data/source/source_config.h"
 #include "data/table/table.h"

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "data/source/unnamed_file.h"
 
 namespace stoker {

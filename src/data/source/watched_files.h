@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/hashed_file.h"
+#include "base/files/hashed_file.h"
 
 namespace stoker {
 

@@ -17,7 +17,7 @@
 
 #include "base/error.h"
 #include "base/setting_error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/dates/date_form.h"
 #include "data/memory/arrow_result.h"
 #include "data/table/column_values.h"

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "base/setting_error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/split/time_order.h"
 #include "data/table/value_rows.h"
 

@@ -14,8 +14,8 @@
 #include <arrow/util/decimal.h>
 
 #include "base/error.h"
-#include "base/nan_sign.h"
-#include "base/trimmed.h"
+#include "base/text/nan_sign.h"
+#include "base/text/trimmed.h"
 #include "data/table/column_values.h"
 
 namespace stoker {

@@ -8,8 +8,8 @@
 #include <arrow/chunked_array.h>
 
 #include "base/error.h"
-#include "base/text.h"
-#include "base/trimmed.h"
+#include "base/text/text.h"
+#include "base/text/trimmed.h"
 #include "data/table/column_values.h"
 
 namespace stoker {

@@ -6,7 +6,7 @@
 #include <arrow/scalar.h>
 #include <arrow/table.h>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/cubes/cubes.h"
 #include "data/memory/arrow_result.h"
 #include "data/table/column_values.h"

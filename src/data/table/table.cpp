@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/setting_error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/memory/arrow_result.h"
 #include "data/memory/kept_columns.h"
 #include "data/table/column_values.h"

@@ -17,7 +17,7 @@
 
 #include "base/error.h"
 #include "base/quick_hash.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/cubes/cubes.h"
 #include "data/dates/date_form.h"
 #include "data/memory/arrow_result.h"

@@ -10,7 +10,7 @@
 #include <fmt/chrono.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/memory/arrow_result.h"
 #include "data/memory/kept_columns.h"
 #include "data/table/whole_times.h"

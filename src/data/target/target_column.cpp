@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "base/setting_error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/table/column_values.h"
 #include "data/windows/windows.h"
 #include "kernels/column_moments.h"

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "base/stop.h"
+#include "base/process/stop.h"
 
 namespace stoker {
 
@@ -23,7 +23,7 @@ void download(const std::string& url, const std::string& shown, const std::files
               const DownloadLimits& limits);
 
 // The last part of the address's path without its query, for telling the format: "houses.csv.gz". Of a name
-// with a hidden value (base/hidden_values.h) only its ending is left: "download.csv".
+// with a hidden value (base/text/hidden_values.h) only its ending is left: "download.csv".
 std::string file_name_of_url(const std::string& url);
 // The same of an address that messages name otherwise.
 std::string file_name_of_url(const std::string& url, const std::string& shown);

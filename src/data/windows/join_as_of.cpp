@@ -20,7 +20,7 @@
 #include <arrow/table.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/cubes/cubes.h"
 #include "data/memory/arrow_result.h"
 #include "data/memory/kept_columns.h"

@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 #include "base/setting_error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/memory/arrow_result.h"
 #include "data/memory/page_memory.h"
 #include "data/table/column_values.h"

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/setting_error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/cubes/cubes.h"
 #include "data/memory/kept_columns.h"
 #include "data/split/series_order.h"

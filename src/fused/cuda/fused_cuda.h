@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "engine/engine.h"
 
 // The fused engine on CUDA: whole trainings of small networks in one launch, one block a model.

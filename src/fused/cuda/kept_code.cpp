@@ -3,10 +3,10 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
+#include "base/files/user_cache.h"
 #include "base/hash.h"
-#include "base/trace.h"
-#include "base/user_cache.h"
+#include "base/time/trace.h"
 #include "fused/cuda/gpu.h"
 #include "fused/cuda/nvrtc.h"
 #include "fused/cuda/sources.h"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "fused/cuda/compile_once.h"
 
 namespace stoker::fused {

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "device/device.h"
 #include "fused/cuda/plan.h"
 

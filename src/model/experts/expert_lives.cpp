@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "model/experts/expert_graph.h"
 #include "model/experts/expert_likeness.h"
 #include "model/experts/expert_memory.h"

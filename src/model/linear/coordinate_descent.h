@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "model/linear/gram.h"
 #include "model/linear/linear_fit.h"
 

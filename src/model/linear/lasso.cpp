@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "model/linear/coordinate_descent.h"
 
 namespace stoker {

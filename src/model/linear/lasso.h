@@ -3,7 +3,7 @@
 #include <span>
 
 #include "base/notes.h"
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "model/linear/gram.h"
 #include "model/linear/linear_fit.h"
 

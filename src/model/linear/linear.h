@@ -4,7 +4,7 @@
 #include <span>
 
 #include "base/notes.h"
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "config/field.h"
 #include "model/linear/linear_fit.h"
 

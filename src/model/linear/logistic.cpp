@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "model/asked_to_stop.h"
 #include "model/finite.h"
 #include "model/linear/linear_families.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/notes.h"
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "config/field.h"
 #include "config/usual_bounds.h"
 #include "data/target/class_weights.h"

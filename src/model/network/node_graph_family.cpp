@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/text.h"
-#include "base/trace.h"
+#include "base/text/text.h"
+#include "base/time/trace.h"
 #include "data/cubes/cube_rows.h"
 #include "model/nodes/cube_statistics.h"
 #include "model/nodes/fused_chain.h"

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "model/nodes/node_graph.h"
 
 namespace stoker::nodes {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/trace.h"
+#include "base/time/trace.h"
 #include "model/nodes/entering.h"
 #include "model/nodes/pixels.h"
 

@@ -9,11 +9,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/file_missing.h"
-#include "base/files.h"
+#include "base/files/file_missing.h"
+#include "base/files/files.h"
+#include "base/files/without_sync.h"
 #include "base/hash.h"
 #include "base/quick_hash.h"
-#include "base/without_sync.h"
 #include "pipeline/card/port_files.h"
 
 namespace stoker {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "pipeline/card/card.h"
 
 namespace stoker {

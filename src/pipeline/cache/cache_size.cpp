@@ -10,8 +10,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "base/file_lock.h"
-#include "base/files.h"
+#include "base/files/file_lock.h"
+#include "base/files/files.h"
 #include "pipeline/cache/cache.h"
 #include "pipeline/cache/known_sources.h"
 

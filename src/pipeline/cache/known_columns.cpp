@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "config/quote.h"
 #include "data/cubes/cube_rows.h"
 #include "data/cubes/cubes.h"

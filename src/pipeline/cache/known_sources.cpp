@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/text.h"
-#include "base/without_sync.h"
+#include "base/files/files.h"
+#include "base/files/without_sync.h"
+#include "base/text/text.h"
 
 namespace stoker {
 namespace {

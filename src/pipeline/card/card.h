@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "config/described.h"
 #include "data/source/known_rows.h"
 #include "pipeline/card/port.h"

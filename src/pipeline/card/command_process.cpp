@@ -24,8 +24,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/landlock.h"
+#include "base/files/files.h"
+#include "base/process/landlock.h"
 #include "pipeline/run/process_memory.h"
 
 // Between this process and the program stands a guard: a fork of this process that executes nothing else.

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/stop.h"
+#include "base/process/stop.h"
 
 namespace stoker {
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "pipeline/run/outputs_on_demand.h"
 #include "pipeline/training/training_card.h"
 #include "train/explain/explain_step.h"

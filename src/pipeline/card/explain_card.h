@@ -6,7 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/notes.h"
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "pipeline/document/document.h"
 
 namespace stoker {

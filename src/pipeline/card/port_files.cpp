@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "config/json_text.h"
 #include "model/safetensors.h"
 #include "pipeline/document/model_definition.h"

@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
+#include "base/files/without_sync.h"
 #include "base/hash.h"
-#include "base/text.h"
-#include "base/without_sync.h"
+#include "base/text/text.h"
 #include "data/cubes/cubes.h"
 #include "data/format/table_files.h"
 #include "pipeline/card/card.h"

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/table/filter.h"
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/cards/cards.h"

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/cubes/cube_rows.h"
 #include "data/cubes/cubes.h"
 #include "data/cubes/found_cubes.h"

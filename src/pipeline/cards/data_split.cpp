@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/dates/date_order.h"
 #include "data/split/split.h"
 #include "data/split/split_from_time.h"

@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "pipeline/cards/card_settings.h"
 #include "pipeline/cards/cards.h"
 #include "predict/rows/combine_models.h"

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/cubes/cubes.h"
 #include "data/prepare/set_columns.h"
 #include "data/target/target_column.h"

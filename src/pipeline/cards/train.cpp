@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/trace.h"
+#include "base/time/trace.h"
 #include "data/cubes/cube_faults.h"
 #include "data/cubes/cube_rows.h"
 #include "data/cubes/cubes.h"

@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "pipeline/cache/known_columns.h"
 #include "pipeline/card/graph.h"
 #include "pipeline/document/seed_form.h"

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "base/hash.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "config/quote.h"
 
 namespace stoker {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "config/quote.h"
 #include "data/source/standard_input.h"
 #include "data/url/url_secrets.h"

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "config/quote.h"
 #include "pipeline/card/card.h"
 #include "pipeline/document/trainrun_form.h"

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "pipeline/cache/cache.h"
 #include "pipeline/cache/known_sources.h"
 #include "pipeline/card/card_inputs.h"

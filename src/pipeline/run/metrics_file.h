@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "train/loop/progress.h"
 
 namespace stoker {

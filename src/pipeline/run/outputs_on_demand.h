@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/notes.h"
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "pipeline/cache/kept.h"
 #include "pipeline/card/card.h"
 #include "pipeline/document/document.h"

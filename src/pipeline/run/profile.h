@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/trace.h"
+#include "base/time/trace.h"
 
 namespace stoker {
 

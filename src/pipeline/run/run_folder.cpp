@@ -4,14 +4,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/csv_cell.h"
 #include "base/error.h"
+#include "base/files/lines_from_end.h"
+#include "base/files/unfinished_line.h"
+#include "base/files/without_sync.h"
 #include "base/hash.h"
-#include "base/hidden_values.h"
-#include "base/lines_from_end.h"
-#include "base/text.h"
-#include "base/unfinished_line.h"
-#include "base/without_sync.h"
+#include "base/text/csv_cell.h"
+#include "base/text/hidden_values.h"
+#include "base/text/text.h"
 #include "config/json_text.h"
 #include "data/table/preview_json.h"
 #include "device/device.h"

@@ -12,7 +12,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "pipeline/card/card.h"
 #include "pipeline/card/card_outcome.h"
 #include "pipeline/document/document.h"

@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "base/elapsed.h"
 #include "base/error.h"
 #include "base/setting_error.h"
-#include "base/trace.h"
+#include "base/time/elapsed.h"
+#include "base/time/trace.h"
 #include "device/row_memory.h"
 #include "pipeline/card/graph.h"
 #include "pipeline/run/card_runner.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "pipeline/run/run.h"
 
 namespace stoker {

@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "config/quote.h"
 #include "pipeline/card/card.h"
 #include "predict/measure/metrics.h"

@@ -8,7 +8,7 @@
 #include <fmt/core.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 
 namespace stoker {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "base/stop.h"
+#include "base/process/stop.h"
 
 namespace stoker {
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "model/family.h"
 #include "pipeline/card/card.h"
 #include "pipeline/cards/train_settings.h"

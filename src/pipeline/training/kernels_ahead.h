@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "pipeline/card/card.h"
 #include "pipeline/document/document.h"
 #include "train/fit/fit_request.h"

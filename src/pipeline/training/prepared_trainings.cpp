@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/prepare/feature_columns.h"
 #include "data/split/time_order.h"
 #include "data/target/target_column.h"

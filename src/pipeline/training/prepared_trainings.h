@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/notes.h"
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "pipeline/cache/kept.h"
 #include "pipeline/document/sweep_document.h"
 #include "pipeline/run/outputs_on_demand.h"

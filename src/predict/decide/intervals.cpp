@@ -10,7 +10,7 @@
 #include <span>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "device/workers.h"
 
 namespace stoker {

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/nan_sign.h"
-#include "base/text.h"
+#include "base/text/nan_sign.h"
+#include "base/text/text.h"
 #include "data/prepare/set_columns.h"
 #include "data/table/column_values.h"
 #include "data/target/target_column.h"

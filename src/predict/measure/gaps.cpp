@@ -7,8 +7,8 @@
 #include <arrow/table.h>
 #include <fmt/format.h>
 
-#include "base/human_number.h"
-#include "base/text.h"
+#include "base/text/human_number.h"
+#include "base/text/text.h"
 #include "data/dates/date_text.h"
 #include "data/table/column_values.h"
 

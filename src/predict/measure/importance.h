@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "data/table/table.h"
 #include "model/model.h"
 #include "predict/measure/charts.h"

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/prepare/set_columns.h"
 #include "predict/rows/predictions.h"
 

@@ -14,8 +14,8 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/nan_sign.h"
-#include "base/text.h"
+#include "base/text/nan_sign.h"
+#include "base/text/text.h"
 #include "data/cubes/cube_faults.h"
 #include "data/cubes/cubes.h"
 #include "data/table/column_values.h"

@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "predict/skill/compare_with_baseline.h"
 
 namespace stoker {

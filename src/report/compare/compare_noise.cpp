@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/human_number.h"
+#include "base/text/human_number.h"
 #include "predict/measure/certainty.h"
 #include "predict/measure/metrics.h"
 #include "report/compare/compare_rows.h"

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/human_number.h"
-#include "base/text.h"
+#include "base/text/human_number.h"
+#include "base/text/text.h"
 #include "report/compare/compare_settings.h"
 #include "report/sweep/sweep_winner.h"
 

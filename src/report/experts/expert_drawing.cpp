@@ -5,7 +5,7 @@
 #include <functional>
 #include <numbers>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "report/plot/axis_ticks.h"
 #include "report/plot/gnuplot.h"
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "report/experts/expert_pictures.h"
 #include "report/plot/axis_ticks.h"
 

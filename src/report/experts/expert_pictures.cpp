@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "report/plot/axis_ticks.h"
 
 namespace stoker {

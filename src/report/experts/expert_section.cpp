@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "report/experts/expert_drawing.h"
 #include "report/run/sections.h"
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "predict/measure/metrics.h"
 #include "report/experts/expert_pictures.h"
 

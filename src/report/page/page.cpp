@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "base/hash.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "report/experts/expert_pictures.h"
 #include "report/page/base64.h"
 #include "report/page/embedded.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "train/loop/epoch_report.h"
 
 namespace stoker {

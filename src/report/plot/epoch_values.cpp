@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/text.h"
+#include "base/files/files.h"
+#include "base/text/text.h"
 
 namespace stoker {
 namespace {

@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/text.h"
-#include "base/without_sync.h"
+#include "base/files/files.h"
+#include "base/files/without_sync.h"
+#include "base/text/text.h"
 #include "device/workers.h"
 
 namespace stoker {

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "predict/measure/metrics.h"
 #include "report/plot/axis_ticks.h"
 #include "report/plot/histogram.h"

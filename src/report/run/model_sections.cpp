@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "base/human_number.h"
-#include "base/text.h"
+#include "base/text/human_number.h"
+#include "base/text/text.h"
 #include "predict/measure/metrics.h"
 #include "report/run/sections.h"
 

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "report/plot/plotted_lines.h"
 #include "report/run/sections.h"
 #include "report/spectral/spectral_pictures.h"

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "report/spectral/spectral_pictures.h"
 
 namespace stoker {

@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/files.h"
-#include "base/human_number.h"
-#include "base/text.h"
+#include "base/files/files.h"
+#include "base/text/human_number.h"
+#include "base/text/text.h"
 #include "predict/measure/metrics.h"
 #include "report/page/page.h"
 #include "report/page/page_data.h"

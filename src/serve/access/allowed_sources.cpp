@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/project_scope.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "pipeline/card/card.h"
 #include "serve/access/allowed_variables.h"
 #include "store/dataset_store.h"

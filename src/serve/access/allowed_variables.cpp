@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/hidden_values.h"
-#include "base/text.h"
+#include "base/text/hidden_values.h"
+#include "base/text/text.h"
 #include "data/url/url.h"
 #include "data/url/url_secrets.h"
 #include "database/postgres_options.h"

@@ -14,8 +14,8 @@ struct AllowedVariable {
 // "NAME" or "NAME=HOST". Refuses what is neither.
 AllowedVariable allowed_variable(const std::string& text);
 
-// Hides their values in all that the service says (base/hidden_values.h). Returns what the operator should
-// know of them: those that are not set, too short to hide, or sent wherever a client wants.
+// Hides their values in all that the service says (base/text/hidden_values.h). Returns what the operator
+// should know of them: those that are not set, too short to hide, or sent wherever a client wants.
 std::vector<std::string> hide_variables(const std::vector<AllowedVariable>& variables);
 
 // Of the address of a source, a `url` or the `uri` of a database. Refuses variables that are not allowed:

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/stop.h"
-#include "base/text.h"
+#include "base/process/stop.h"
+#include "base/text/text.h"
 #include "database/postgres_connection.h"
 #include "database/role_rights.h"
 

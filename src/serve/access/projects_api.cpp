@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/files.h"
+#include "base/files/files.h"
 #include "base/project_scope.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "serve/api/document_answers.h"
 #include "serve/http/body.h"
 #include "serve/jobs/record_copies.h"

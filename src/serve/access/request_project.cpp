@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/project_scope.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "store/project_of.h"
 #include "sweep/sweep.h"
 

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/arrays/envi.h"
 #include "data/source/source.h"
 #include "serve/access/allowed_sources.h"

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/project_scope.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "serve/access/allowed_sources.h"
 #include "serve/access/request_secrets.h"
 

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "config/usual_bounds.h"
 #include "serve/api/document_answers.h"
 #include "serve/http/body.h"

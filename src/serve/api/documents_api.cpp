@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/project_scope.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "serve/api/document_answers.h"
 #include "serve/api/node_answers.h"
 

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/text.h"
+#include "base/files/files.h"
+#include "base/text/text.h"
 #include "predict/measure/metrics.h"
 #include "report/compare/compared_runs.h"
 #include "serve/access/client_words.h"

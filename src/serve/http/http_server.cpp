@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "serve/http/connection_count.h"
 #include "serve/http/http_transfer.h"
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "serve/access/request_project.h"
 #include "serve/http/schema.h"
 #include "serve/service.h"

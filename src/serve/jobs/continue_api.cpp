@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "config/usual_bounds.h"
 #include "pipeline/run/continued_run.h"
 #include "serve/http/body.h"

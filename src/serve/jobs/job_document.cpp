@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/cubes/cube_rows.h"
 #include "model/family.h"
 #include "pipeline/document/document.h"

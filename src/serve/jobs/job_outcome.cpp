@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "report/sweep/sweep_contents.h"
 #include "serve/access/client_words.h"
 #include "serve/jobs/job_work.h"

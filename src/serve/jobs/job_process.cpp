@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/file_lock.h"
-#include "base/process_table.h"
-#include "base/text.h"
+#include "base/files/file_lock.h"
+#include "base/process/process_table.h"
+#include "base/text/text.h"
 
 extern char** environ;
 

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/text.h"
+#include "base/files/files.h"
+#include "base/text/text.h"
 #include "serve/jobs/job_work.h"
 #include "store/runs.h"
 #include "sweep/sweep.h"

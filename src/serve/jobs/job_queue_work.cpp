@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/text.h"
+#include "base/files/files.h"
+#include "base/text/text.h"
 #include "database/lost_clients.h"
 #include "serve/access/client_words.h"
 #include "serve/jobs/job_outcome.h"

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "serve/jobs/new_job.h"
 
 namespace stoker::serve {

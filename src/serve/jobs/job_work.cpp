@@ -12,10 +12,10 @@
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
 
-#include "base/files.h"
-#include "base/lines_from_end.h"
-#include "base/text.h"
-#include "base/without_sync.h"
+#include "base/files/files.h"
+#include "base/files/lines_from_end.h"
+#include "base/files/without_sync.h"
+#include "base/text/text.h"
 #include "store/runs.h"
 
 namespace stoker::serve {

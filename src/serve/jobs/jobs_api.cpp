@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "config/usual_bounds.h"
 #include "pipeline/document/document.h"
 #include "serve/access/allowed_sources.h"

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "pipeline/card/graph.h"
 #include "pipeline/training/training_card.h"
 #include "serve/access/allowed_sources.h"

@@ -10,10 +10,10 @@
 
 #include <fmt/format.h>
 
-#include "base/child_program.h"
 #include "base/error.h"
+#include "base/process/child_program.h"
 #include "base/project_scope.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "database/lost_clients.h"
 #include "serve/http/route.h"
 

@@ -12,9 +12,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "base/project_scope.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "config/value.h"
 #include "database/writable.h"
 #include "serve/jobs/job_outcome.h"

@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/files.h"
+#include "base/files/files.h"
+#include "base/files/without_sync.h"
 #include "base/project_scope.h"
-#include "base/without_sync.h"
 #include "serve/system/log.h"
 
 namespace stoker::serve {

@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/claim.h"
 #include "base/error.h"
-#include "base/files.h"
-#include "base/text.h"
+#include "base/files/claim.h"
+#include "base/files/files.h"
+#include "base/text/text.h"
 #include "data/confined/confined_reader.h"
 #include "data/cubes/cubes_files.h"
 #include "data/format/npy_header.h"

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/text.h"
+#include "base/files/files.h"
+#include "base/text/text.h"
 #include "predict/measure/gaps.h"
 #include "predict/rows/predictions_json.h"
 #include "serve/jobs/program_run.h"

@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "base/project_scope.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "data/cubes/cube_rows.h"
 #include "predict/decide/intervals.h"
 #include "serve/access/client_words.h"

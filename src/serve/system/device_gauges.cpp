@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdlib>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "device/device.h"
 #include "device/gpu_reading_json.h"
 #include "serve/jobs/program_run.h"

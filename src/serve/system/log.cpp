@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/hidden_values.h"
-#include "base/text.h"
+#include "base/text/hidden_values.h"
+#include "base/text/text.h"
 
 namespace stoker::serve {
 namespace {

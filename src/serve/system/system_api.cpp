@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/confinement.h"
+#include "base/process/confinement.h"
 #include "database/writable.h"
 #include "serve/http/docs_page.h"
 #include "serve/http/schema.h"

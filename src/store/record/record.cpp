@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/hidden_values.h"
-#include "base/text.h"
+#include "base/files/files.h"
+#include "base/text/hidden_values.h"
+#include "base/text/text.h"
 #include "config/value.h"
 #include "store/record/record_line.h"
 #include "store/record/record_part.h"

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "database/writable.h"
 
 // A row of the store as JSON, for the copy that is next to the files that the row describes.

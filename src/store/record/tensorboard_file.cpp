@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/file_errors.h"
-#include "base/files.h"
+#include "base/files/file_errors.h"
+#include "base/files/files.h"
 
 namespace stoker {
 namespace {

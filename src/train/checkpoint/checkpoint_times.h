@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "base/elapsed.h"
+#include "base/time/elapsed.h"
 
 namespace stoker {
 

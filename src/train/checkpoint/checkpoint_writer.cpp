@@ -3,9 +3,9 @@
 #include <memory>
 #include <utility>
 
-#include "base/elapsed.h"
 #include "base/error.h"
-#include "base/trace.h"
+#include "base/time/elapsed.h"
+#include "base/time/trace.h"
 #include "train/checkpoint/last_checkpoints.h"
 #include "train/loop/diverged.h"
 

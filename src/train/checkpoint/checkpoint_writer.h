@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "base/background_work.h"
+#include "base/process/background_work.h"
 #include "engine/engine.h"
 #include "train/checkpoint/checkpoint_times.h"
 #include "train/checkpoint/checkpoints.h"

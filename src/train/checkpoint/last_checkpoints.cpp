@@ -4,8 +4,8 @@
 #include <memory>
 #include <utility>
 
-#include "base/elapsed.h"
-#include "base/trace.h"
+#include "base/time/elapsed.h"
+#include "base/time/trace.h"
 
 namespace stoker {
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <mutex>
 
-#include "base/background_work.h"
+#include "base/process/background_work.h"
 #include "train/checkpoint/checkpoints.h"
 
 namespace stoker {

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/files.h"
-#include "base/without_sync.h"
+#include "base/files/files.h"
+#include "base/files/without_sync.h"
 
 namespace stoker {
 namespace {

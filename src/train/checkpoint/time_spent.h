@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <mutex>
 
-#include "base/elapsed.h"
+#include "base/time/elapsed.h"
 
 namespace stoker {
 

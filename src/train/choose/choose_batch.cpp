@@ -13,7 +13,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "device/device.h"
 
 namespace stoker {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/notes.h"
-#include "base/steady_time.h"
+#include "base/time/steady_time.h"
 #include "train/loop/engines.h"
 #include "train/loop/plan.h"
 

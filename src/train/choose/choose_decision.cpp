@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "predict/decide/decide.h"
 #include "predict/decide/temperature.h"
 #include "predict/decide/threshold.h"

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
 #include "base/hash.h"
 #include "train/choose/choose_batch.h"
 #include "train/group/many.h"

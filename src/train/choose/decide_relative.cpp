@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "base/elapsed.h"
 #include "base/error.h"
-#include "base/files.h"
-#include "base/text.h"
+#include "base/files/files.h"
+#include "base/text/text.h"
+#include "base/time/elapsed.h"
 #include "data/split/time_order.h"
 #include "data/windows/windows.h"
 #include "predict/measure/evaluate.h"

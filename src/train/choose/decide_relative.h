@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/notes.h"
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "train/fit/walk_forward.h"
 
 namespace stoker {

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "base/elapsed.h"
-#include "base/trace.h"
+#include "base/time/elapsed.h"
+#include "base/time/trace.h"
 #include "device/device.h"
 #include "train/checkpoint/checkpoints.h"
 #include "train/choose/choose_batch.h"

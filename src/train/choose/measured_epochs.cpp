@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "predict/spectral/cubes_to_measure.h"
 
 namespace stoker {

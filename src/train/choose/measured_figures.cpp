@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/elapsed.h"
 #include "base/error.h"
-#include "base/measure.h"
+#include "base/time/elapsed.h"
+#include "base/time/measure.h"
 #include "train/loop/engines.h"
 #include "train/loop/phases.h"
 #include "train/loop/ready_engine.h"

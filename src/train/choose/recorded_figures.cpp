@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/files/files.h"
+#include "base/files/user_cache.h"
 #include "base/hash.h"
-#include "base/text.h"
-#include "base/user_cache.h"
+#include "base/text/text.h"
 #include "device/device.h"
 
 namespace stoker {

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <string>
 
-#include "base/elapsed.h"
+#include "base/time/elapsed.h"
 #include "device/gpu_meter.h"
 #include "train/loop/progress.h"
 

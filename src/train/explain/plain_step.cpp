@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "kernels/losses.h"
 
 namespace stoker {

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/nan_sign.h"
+#include "base/text/nan_sign.h"
 
 namespace stoker {
 namespace {

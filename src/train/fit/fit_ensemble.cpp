@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "device/host_memory.h"
 #include "predict/decide/out_of_fold.h"
 #include "predict/skill/naive_predictions.h"

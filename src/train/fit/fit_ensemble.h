@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "base/notes.h"
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "train/fit/fit_request.h"
 
 namespace stoker {

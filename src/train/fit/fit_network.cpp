@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "base/setting_error.h"
-#include "base/text.h"
-#include "base/trace.h"
+#include "base/text/text.h"
+#include "base/time/trace.h"
 #include "data/cubes/cube_faults.h"
 #include "data/prepare/feature_columns.h"
 #include "data/split/time_order.h"

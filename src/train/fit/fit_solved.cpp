@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/elapsed.h"
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
+#include "base/time/elapsed.h"
 #include "data/split/time_order.h"
 #include "data/table/value_rows.h"
 #include "train/choose/choose_decision.h"

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/notes.h"
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "train/fit/fit_request.h"
 
 namespace stoker {

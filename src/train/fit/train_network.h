@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/notes.h"
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "data/placement/plan_placement.h"
 #include "device/gpu_meter.h"
 #include "engine/engine.h"

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/text.h"
-#include "base/trace.h"
+#include "base/text/text.h"
+#include "base/time/trace.h"
 #include "data/split/time_order.h"
 #include "data/target/target_column.h"
 #include "data/windows/windows.h"

@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "data/split/split.h"
 #include "train/fit/fit_request.h"
 

@@ -4,7 +4,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "fused/cuda/fused_cuda.h"
 #include "train/fit/fit_request.h"
 

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/background_work.h"
-#include "base/elapsed.h"
+#include "base/process/background_work.h"
+#include "base/time/elapsed.h"
 #include "device/workers.h"
 #include "model/family.h"
 #include "train/checkpoint/checkpoint_times.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "config/field.h"
 #include "engine/engine.h"
 #include "train/checkpoint/checkpoints.h"

@@ -4,7 +4,7 @@
 #include <functional>
 #include <span>
 
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "train/group/many.h"
 
 // Several trainings at once, whoever wants them: the candidates of a sweep, the members of an ensemble.

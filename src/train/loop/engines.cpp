@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "fused/cpu/fused_cpu_engine.h"
 #include "fused/cuda/fused_cuda.h"
 #include "fused/cuda/sequence/sequence_kernels.h"

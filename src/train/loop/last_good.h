@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "base/elapsed.h"
+#include "base/time/elapsed.h"
 #include "engine/engine.h"
 #include "train/loop/progress.h"
 

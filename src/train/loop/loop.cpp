@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
-#include "base/elapsed.h"
 #include "base/error.h"
-#include "base/nan_sign.h"
-#include "base/trace.h"
+#include "base/text/nan_sign.h"
+#include "base/time/elapsed.h"
+#include "base/time/trace.h"
 #include "device/resident_memory.h"
 #include "train/checkpoint/checkpoint_writer.h"
 #include "train/loop/diverged.h"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "engine/engine.h"
 #include "train/checkpoint/checkpoints.h"
 #include "train/loop/diverged.h"

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "engine/engine.h"
 #include "train/checkpoint/checkpoints.h"
 #include "train/loop/engines.h"

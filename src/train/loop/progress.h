@@ -9,7 +9,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "base/stop.h"
+#include "base/process/stop.h"
 #include "config/field.h"
 #include "device/gpu_meter.h"
 #include "train/loop/epoch_report.h"

@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "base/elapsed.h"
 #include "base/notes.h"
+#include "base/time/elapsed.h"
 #include "train/loop/metric_stopping.h"
 
 namespace stoker {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "base/elapsed.h"
-#include "base/stop.h"
+#include "base/process/stop.h"
+#include "base/time/elapsed.h"
 #include "train/loop/plan.h"
 #include "train/loop/progress.h"
 

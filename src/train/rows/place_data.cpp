@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/trace.h"
+#include "base/time/trace.h"
 #include "device/device.h"
 #include "device/host_memory.h"
 #include "device/row_memory.h"

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "model/restructuring.h"
 #include "predict/measure/rows_to_measure.h"
 #include "train/fit/fit_network.h"

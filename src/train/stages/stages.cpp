@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "base/text.h"
+#include "base/text/text.h"
 #include "train/rows/taken_rows.h"
 
 namespace stoker {

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "base/trace.h"
+#include "base/time/trace.h"
 #include "engine/edits_in_place.h"
 #include "model/family.h"
 #include "train/rows/taken_rows.h"

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/text.h"
-#include "base/trace.h"
+#include "base/text/text.h"
+#include "base/time/trace.h"
 #include "engine/request_check.h"
 #include "fused/cpu/layout.h"
 
