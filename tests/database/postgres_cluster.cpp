@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "database/postgres_library.h"
+#include "database/postgres/postgres_library.h"
 #include "patience.h"
 
 namespace stoker::test {

@@ -1,4 +1,4 @@
-#include "database/postgres.h"
+#include "database/postgres/postgres.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "database/lost_clients.h"
-#include "database/postgres_connection.h"
+#include "database/postgres/lost_clients.h"
+#include "database/postgres/postgres_connection.h"
 #include "database/running_postgres.h"
 #include "database/writable.h"
 

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "database/postgres.h"
+#include "database/postgres/postgres.h"
 #include "database/postgres_cluster.h"
 
 namespace stoker::test {

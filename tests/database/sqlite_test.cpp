@@ -1,4 +1,4 @@
-#include "database/sqlite.h"
+#include "database/sqlite/sqlite.h"
 
 #include <cmath>
 #include <filesystem>
@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/files/files.h"
 #include "base/process/shared_library.h"
-#include "database/sqlite_library.h"
+#include "database/sqlite/sqlite_library.h"
 #include "database/writable.h"
 
 namespace stoker::database {

@@ -14,8 +14,8 @@
 #include "base/text/text.h"
 #include "data/format/hdf5_object.h"
 #include "data/url/url_secrets.h"
-#include "database/lost_clients.h"
-#include "database/role_rights.h"
+#include "database/postgres/lost_clients.h"
+#include "database/postgres/role_rights.h"
 
 namespace stoker {
 namespace {

@@ -12,12 +12,12 @@
 #include "data/source/source_reader.h"
 #include "data/url/kept_downloads.h"
 #include "data/url/url_secrets.h"
-#include "database/postgres.h"
-#include "database/postgres_connection.h"
-#include "database/postgres_options.h"
-#include "database/public_postgres_address.h"
-#include "database/role_rights.h"
-#include "database/sqlite.h"
+#include "database/postgres/postgres.h"
+#include "database/postgres/postgres_connection.h"
+#include "database/postgres/postgres_options.h"
+#include "database/postgres/public_postgres_address.h"
+#include "database/postgres/role_rights.h"
+#include "database/sqlite/sqlite.h"
 
 // A database has no content to know again but its rows: they are read when the source is opened, and their
 // hash is the fingerprint. Whoever reads them takes them out, so that they are in memory once.

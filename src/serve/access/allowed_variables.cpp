@@ -11,7 +11,7 @@
 #include "base/text/text.h"
 #include "data/url/url.h"
 #include "data/url/url_secrets.h"
-#include "database/postgres_options.h"
+#include "database/postgres/postgres_options.h"
 
 namespace stoker::serve {
 namespace {

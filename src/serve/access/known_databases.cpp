@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "base/process/stop.h"
 #include "base/text/text.h"
-#include "database/postgres_connection.h"
-#include "database/role_rights.h"
+#include "database/postgres/postgres_connection.h"
+#include "database/postgres/role_rights.h"
 
 namespace stoker::serve {
 namespace {

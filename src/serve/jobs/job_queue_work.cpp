@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/files/files.h"
 #include "base/text/text.h"
-#include "database/lost_clients.h"
+#include "database/postgres/lost_clients.h"
 #include "serve/access/client_words.h"
 #include "serve/jobs/job_outcome.h"
 #include "serve/jobs/job_queue.h"

@@ -14,7 +14,7 @@
 #include "base/process/child_program.h"
 #include "base/project_scope.h"
 #include "base/text/text.h"
-#include "database/lost_clients.h"
+#include "database/postgres/lost_clients.h"
 #include "serve/http/route.h"
 
 namespace stoker::serve {

@@ -1,4 +1,4 @@
-#include "database/postgres_connection.h"
+#include "database/postgres/postgres_connection.h"
 
 #include <algorithm>
 #include <array>
@@ -10,9 +10,9 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
-#include "database/lost_clients.h"
-#include "database/postgres_library.h"
-#include "database/postgres_options.h"
+#include "database/postgres/lost_clients.h"
+#include "database/postgres/postgres_library.h"
+#include "database/postgres/postgres_options.h"
 
 namespace stoker::database {
 namespace {

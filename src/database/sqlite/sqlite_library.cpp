@@ -1,4 +1,4 @@
-#include "database/sqlite_library.h"
+#include "database/sqlite/sqlite_library.h"
 
 #include "base/process/shared_library.h"
 

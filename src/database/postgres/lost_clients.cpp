@@ -1,4 +1,4 @@
-#include "database/lost_clients.h"
+#include "database/postgres/lost_clients.h"
 
 #include <algorithm>
 #include <cmath>

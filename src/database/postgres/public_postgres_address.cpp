@@ -1,4 +1,4 @@
-#include "database/public_postgres_address.h"
+#include "database/postgres/public_postgres_address.h"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@
 #include "base/address_rule.h"
 #include "base/error.h"
 #include "base/text/text.h"
-#include "database/postgres_options.h"
+#include "database/postgres/postgres_options.h"
 
 namespace stoker::database {
 namespace {

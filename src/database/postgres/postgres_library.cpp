@@ -1,4 +1,4 @@
-#include "database/postgres_library.h"
+#include "database/postgres/postgres_library.h"
 
 #include "base/process/shared_library.h"
 

@@ -1,7 +1,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "database/sqlite_library.h"
+#include "database/sqlite/sqlite_library.h"
 #include "database/writable.h"
 
 namespace stoker::database {

@@ -1,4 +1,4 @@
-#include "database/array_text.h"
+#include "database/postgres/array_text.h"
 
 #include <algorithm>
 #include <cctype>

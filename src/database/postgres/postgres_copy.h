@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "database/columns.h"
-#include "database/postgres_types.h"
+#include "database/postgres/postgres_types.h"
 
 namespace stoker::database {
 

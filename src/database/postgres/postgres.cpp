@@ -1,4 +1,4 @@
-#include "database/postgres.h"
+#include "database/postgres/postgres.h"
 
 #include <algorithm>
 #include <charconv>
@@ -8,10 +8,10 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
-#include "database/postgres_connection.h"
-#include "database/postgres_copy.h"
-#include "database/postgres_types.h"
-#include "database/role_rights.h"
+#include "database/postgres/postgres_connection.h"
+#include "database/postgres/postgres_copy.h"
+#include "database/postgres/postgres_types.h"
+#include "database/postgres/role_rights.h"
 
 namespace stoker::database {
 namespace {

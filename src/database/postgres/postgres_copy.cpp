@@ -1,10 +1,10 @@
-#include "database/postgres_copy.h"
+#include "database/postgres/postgres_copy.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/error.h"
-#include "database/big_endian.h"
+#include "database/postgres/big_endian.h"
 
 // https://www.postgresql.org/docs/15/sql-copy.html, "Binary Format": a signature, flags and an extension,
 // then rows: the number of values, and each value behind its length, -1 of NULL. -1 in place of the number

@@ -1,4 +1,4 @@
-#include "database/sqlite.h"
+#include "database/sqlite/sqlite.h"
 
 #include <algorithm>
 #include <array>
@@ -13,9 +13,9 @@
 
 #include "base/error.h"
 #include "base/text/text.h"
-#include "database/array_text.h"
 #include "database/loose_columns.h"
-#include "database/sqlite_library.h"
+#include "database/postgres/array_text.h"
+#include "database/sqlite/sqlite_library.h"
 
 namespace stoker::database {
 namespace {

@@ -1,4 +1,4 @@
-#include "database/postgres_numeric.h"
+#include "database/postgres/postgres_numeric.h"
 
 #include <array>
 #include <charconv>
@@ -8,7 +8,7 @@
 #include <limits>
 #include <string>
 
-#include "database/big_endian.h"
+#include "database/postgres/big_endian.h"
 
 // Digits of base 10,000, the first of which counts 10,000 to the power of `weight`.
 namespace stoker::database {

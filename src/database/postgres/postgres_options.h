@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "database/postgres_library.h"
+#include "database/postgres/postgres_library.h"
 
 namespace stoker::database {
 

@@ -1,10 +1,10 @@
-#include "database/role_rights.h"
+#include "database/postgres/role_rights.h"
 
 #include <cstdlib>
 #include <string_view>
 
 #include "base/error.h"
-#include "database/postgres_connection.h"
+#include "database/postgres/postgres_connection.h"
 
 namespace stoker::database {
 namespace {

@@ -1,12 +1,12 @@
-#include "database/postgres_types.h"
+#include "database/postgres/postgres_types.h"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <limits>
 
-#include "database/big_endian.h"
-#include "database/postgres_numeric.h"
+#include "database/postgres/big_endian.h"
+#include "database/postgres/postgres_numeric.h"
 
 namespace stoker::database {
 namespace {

@@ -1,4 +1,4 @@
-#include "database/postgres_options.h"
+#include "database/postgres/postgres_options.h"
 
 #include <cctype>
 #include <string_view>

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/process/stop.h"
-#include "database/postgres_connection.h"
+#include "database/postgres/postgres_connection.h"
 #include "database/writable.h"
 
 namespace stoker::database {
