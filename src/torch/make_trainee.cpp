@@ -19,6 +19,8 @@ std::unique_ptr<Trainee> TorchEngine::make_trainee() const {
     places.device = request_.device;
     return std::make_unique<KernelTrainee>(request_.network, places, place_);
   }
+  // Every thread has copies of the gradients, which are memory too.
+  const bool divides_rows = !request_.device.is_cuda() && !request_.is_short_of_memory;
   if (records_gradients_)
     return std::make_unique<ModuleTrainee>(
         request_.network,
@@ -26,7 +28,7 @@ std::unique_ptr<Trainee> TorchEngine::make_trainee() const {
         ModuleWay{place_, request_.seed, device_counters(), request_.planned_steps(),
                   request_.steps_per_epoch(), precision_, scaling_ ? scaling_->scale() : at::Tensor(),
                   request_.checkpoint_activations, rows_of_step(request_),
-                  request_.device.is_cuda() ? 1 : threads_for(request_)});
+                  divides_rows ? threads_for(request_) : 1});
   const MlpShape shape = mlp_shape(request_.network).value();
   return std::make_unique<MlpTrainee>(shape, mlp_layers(shape, layout_, parameters_, gradients_),
                                       request_.part_rows(),

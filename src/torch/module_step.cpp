@@ -20,8 +20,6 @@
 namespace stoker::torch_door {
 namespace {
 
-// Fewer rows of a step are not worth a thread.
-constexpr std::int64_t fewest_rows_of_thread = 8;
 // Every thread has gradients of its own, which are added up after the backward pass. Where a step does fewer
 // multiply-adds for each of these numbers, adding up takes too much of its time.
 constexpr std::int64_t fewest_multiply_adds_of_gradient = 100;
@@ -136,14 +134,16 @@ ModuleTrainee::Own ModuleTrainee::own_of(const Network& network, const FlatValue
           gradients};
 }
 
-// 1 for a network that computes something of a whole batch: statistics, which are buffers, or its losses.
+// All or one. If rows keep only some threads busy, operations that are divided among all of them are faster.
+// A network that computes something of a whole batch cannot be divided: statistics, which are buffers, or its
+// losses. Embedded categories would give every thread gradients of whole tables.
 int ModuleTrainee::threads_dividing_rows(const Network& network, std::int64_t gradients) const {
-  if (way_.threads == 1 || buffers_.numel() > 0 || judges_batches()) return 1;
+  const bool can_be_divided =
+      has_module(network) && takes_padding() && !judges_batches() && buffers_.numel() == 0;
   const std::int64_t work = 3 * way_.rows * multiply_adds(network);
-  const std::int64_t worth =
-      std::min({way_.rows / fewest_rows_of_thread, work / (fewest_multiply_adds_of_gradient * gradients),
-                most_bytes_of_gradients / (4 * gradients)});
-  return static_cast<int>(std::clamp<std::int64_t>(worth, 1, way_.threads));
+  const std::int64_t worth = std::min({way_.rows, work / (fewest_multiply_adds_of_gradient * gradients),
+                                       most_bytes_of_gradients / (4 * gradients)});
+  return can_be_divided && worth >= way_.threads ? way_.threads : 1;
 }
 
 std::unique_ptr<Step> ModuleTrainee::make_step(std::int64_t rows, const Inputs& inputs, bool is_padded) {

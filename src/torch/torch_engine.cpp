@@ -356,6 +356,8 @@ std::int64_t TorchEngine::run_piece(Piece piece, std::int64_t times) {
     Trace::current()->note(fmt::format(
         "the engine {} runs the steps that are looked at operation by operation; all others are faster",
         name()));
+  else if (threads_for(request_) > 1)
+    Trace::current()->note("operations that several threads compute at a time count for each of them");
   do_piece(piece);
   profile_.end_step();
   return 1;

@@ -17,6 +17,7 @@
 
 #include "base/random.h"
 #include "model/family.h"
+#include "model/network/cnn1d.h"
 #include "model/network/recurrent.h"
 #include "model/network/residual_mlp.h"
 #include "model/network/transformer.h"
@@ -52,7 +53,8 @@ struct OneStep {
   at::Tensor gradients;
 };
 
-OneStep one_step(const Network& network, std::int64_t rows, int threads, bool adds = false) {
+OneStep one_step(const Network& network, std::int64_t rows, int threads, bool adds = false,
+                 ModuleWay way = {}, std::int64_t rows_of_full_batch = 0) {
   const at::NoGradGuard no_recording;
   const std::vector<ParameterSpec> specs = parameter_specs(network);
   NamedArrays parameters = initial_parameters(network, 5);
@@ -65,10 +67,9 @@ OneStep one_step(const Network& network, std::int64_t rows, int threads, bool ad
   const at::Tensor gradients = at::zeros({layout.size()});
   gradients.fill_(0.01);
   const kernels::StepCounters counters{.step = 4, .current_step = 3};
-  ModuleWay way;
   way.seed = 11;
   way.counters = &counters;
-  way.rows = rows;
+  way.rows = std::max(rows, rows_of_full_batch);
   way.threads = threads;
   ModuleTrainee trainee(
       network, {layout, values, gradients, trained, ParameterLayout(trained).size(), at::zeros({})}, way);
@@ -85,13 +86,14 @@ double difference(const at::Tensor& one, const at::Tensor& other) {
   return (at::linalg_vector_norm(at::sub(one, other)) / at::linalg_vector_norm(other)).item<double>();
 }
 
-void expect_alike(const Network& network, std::int64_t rows, bool adds) {
-  const OneStep whole = one_step(network, rows, 1, adds);
-  const OneStep divided = one_step(network, rows, 3, adds);
+void expect_alike(const Network& network, std::int64_t rows, bool adds, const ModuleWay& way = {},
+                  double most = 1e-5) {
+  const OneStep whole = one_step(network, rows, 1, adds, way);
+  const OneStep divided = one_step(network, rows, 3, adds, way);
   EXPECT_FALSE(whole.is_divided);
   EXPECT_TRUE(divided.is_divided);
-  EXPECT_LT(difference(divided.outputs, whole.outputs), 1e-5);
-  EXPECT_LT(difference(divided.gradients, whole.gradients), 1e-5);
+  EXPECT_LT(difference(divided.outputs, whole.outputs), most);
+  EXPECT_LT(difference(divided.gradients, whole.gradients), most);
 }
 
 // Dropout leaves out the same values: its random numbers are those of rows, not of parts.
@@ -105,6 +107,37 @@ TEST(SharedStep, HasTheGradientsOfAnUndividedLstm) {
   expect_alike(network_over_windows("lstm", settings), 31, false);
 }
 
+TEST(SharedStep, HasTheGradientsOfAnUndividedGru) {
+  RecurrentSettings settings;
+  settings.dropout = 0.4;
+  expect_alike(network_over_windows("gru", settings), 31, false);
+}
+
+TEST(SharedStep, HasTheGradientsOfAnUndividedConvolution) {
+  expect_alike(network_over_windows("cnn1d", Cnn1dSettings{}), 48, false);
+}
+
+TEST(SharedStep, HasTheGradientsOfAnUndividedTransformerThatIsComputedAgain) {
+  ModuleWay way;
+  way.recomputes = true;
+  expect_alike(with_dropout(), 32, false, way);
+}
+
+// Numbers of 8 bits: rows of a product that has fewer of them may be summed in another order.
+TEST(SharedStep, HasNearlyTheGradientsOfAnUndividedTransformerInBf16) {
+  ModuleWay way;
+  way.precision = Precision::bf16;
+  expect_alike(with_dropout(), 32, false, way, 0.02);
+}
+
+TEST(SharedStep, TakesASmallerLastBatchThanItHasThreads) {
+  const Network network = with_dropout();
+  const OneStep whole = one_step(network, 2, 1, false, {}, 32);
+  const OneStep divided = one_step(network, 2, 3, false, {}, 32);
+  EXPECT_TRUE(divided.is_divided);
+  EXPECT_LT(difference(divided.gradients, whole.gradients), 1e-5);
+}
+
 TEST(SharedStep, AddsToTheGradientsOfThePartsOfABatchBeforeIt) {
   expect_alike(with_dropout(), 32, true);
 }
@@ -116,8 +149,8 @@ TEST(SharedStep, HasTheSameBitsEachTime) {
   EXPECT_TRUE(once.gradients.equal(again.gradients));
 }
 
-TEST(SharedStep, IsNotMadeOfFewRows) {
-  EXPECT_FALSE(one_step(with_dropout(), 15, 3).is_divided);
+TEST(SharedStep, IsNotMadeOfFewerRowsThanThreads) {
+  EXPECT_FALSE(one_step(with_dropout(), 2, 3).is_divided);
 }
 
 // Statistics of batch norm are those of all rows of a batch.

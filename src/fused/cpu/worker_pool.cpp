@@ -1,5 +1,7 @@
 #include "fused/cpu/worker_pool.h"
 
+#include <system_error>
+
 #include "device/flush_to_zero.h"
 
 namespace stoker::fused_cpu {
@@ -18,7 +20,11 @@ void wait_while(const std::atomic<T>& value, T old) {
 }  // namespace
 
 WorkerPool::WorkerPool(int threads) {
-  for (int i = 1; i < threads; ++i) others_.emplace_back([this] { serve(); });
+  try {
+    for (int i = 1; i < threads; ++i) others_.emplace_back([this] { serve(); });
+  } catch (const std::system_error&) {
+    // The machine gives no more threads. Those that there are do the same work.
+  }
 }
 
 WorkerPool::~WorkerPool() {

@@ -11,7 +11,8 @@ namespace stoker::fused_cpu {
 // the next one follows at once, and sleep when none does. Subnormal numbers are zeros to them.
 class WorkerPool {
  public:
-  explicit WorkerPool(int threads);  // the caller's included; 1: no others
+  // The caller's included; 1: no others. Fewer if the machine gives no more.
+  explicit WorkerPool(int threads);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;

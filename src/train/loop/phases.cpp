@@ -341,7 +341,8 @@ class PhasedTraining {
       if (const std::string problem = request_problem(request); !problem.empty())
         refuse("a phase of {} cannot be run: {}", request.network.family, problem);
       try {
-        if (!request.device.is_cuda()) fail_allocations_beyond_control_groups(cpu_cores());
+        // Two teams: LibTorch's, and one of ours that divides rows.
+        if (!request.device.is_cuda()) fail_allocations_beyond_control_groups(2 * cpu_cores());
         engine_ = make_(request);
         return;
       } catch (const OutOfMemory&) {
