@@ -111,42 +111,31 @@ TEST_F(GroupTree, LimitsTheMemoryOfTheHost) {
   EXPECT_EQ(limited.available, 500'000'000U);
 }
 
+bool can_allocate(std::uint64_t bytes) {
+  try {
+    const Array large(DType::uint8, {static_cast<std::int64_t>(bytes)});
+    return true;
+  } catch (const OutOfMemory&) {
+    return false;
+  }
+}
+
 // In a process of its own, which the limit ends with.
 void allocate_beyond(const ControlGroups& groups) {
   fail_allocations_beyond_control_groups(1, groups);
-  bool has_failed = false;
-  try {
-    const Array large(DType::uint8, {static_cast<std::int64_t>(300 * mebibyte)});
-  } catch (const OutOfMemory&) {
-    has_failed = true;
-  }
-  const Array small(DType::uint8, {static_cast<std::int64_t>(20 * mebibyte)});
+  const bool has_failed = !can_allocate(300 * mebibyte) && can_allocate(20 * mebibyte);
   restore_allocation_limit();
-  const Array large(DType::uint8, {static_cast<std::int64_t>(300 * mebibyte)});
-  std::_Exit(has_failed ? 0 : 1);
+  std::_Exit(has_failed && can_allocate(300 * mebibyte) ? 0 : 1);
 }
 
-// In a process of its own: 60 stacks of threads that are there have room for 300 MiB, unless the limit is
-// lowered again.
+// In a process of its own. Stacks of new threads have 2 MiB each, those of 120 threads 240 MiB.
 void allocate_in_place_of_stacks(const ControlGroups& groups) {
-  rlimit stack{};
-  ::getrlimit(RLIMIT_STACK, &stack);
-  stack.rlim_cur = 8 * mebibyte;
-  ::setrlimit(RLIMIT_STACK, &stack);
-  const auto is_allocated = [] {
-    try {
-      const Array large(DType::uint8, {static_cast<std::int64_t>(300 * mebibyte)});
-      return true;
-    } catch (const OutOfMemory&) {
-      return false;
-    }
-  };
   fail_allocations_in_place_of_stacks(0, groups);
-  const bool is_unlimited = is_allocated();
-  fail_allocations_beyond_control_groups(60, groups);
-  const bool is_in_stacks = is_allocated();
+  const bool is_unlimited = can_allocate(300 * mebibyte);
+  fail_allocations_beyond_control_groups(120, groups);
+  const bool is_in_stacks = can_allocate(300 * mebibyte);
   fail_allocations_in_place_of_stacks(0, groups);
-  std::_Exit(is_unlimited && is_in_stacks && !is_allocated() ? 0 : 1);
+  std::_Exit(is_unlimited && is_in_stacks && !can_allocate(300 * mebibyte) ? 0 : 1);
 }
 
 TEST_F(GroupTree, LeavesNoMemoryForStacksOfThreadsThatRunAlready) {
@@ -155,6 +144,20 @@ TEST_F(GroupTree, LeavesNoMemoryForStacksOfThreadsThatRunAlready) {
   put("a/memory.current", std::to_string(50 * mebibyte) + "\n");
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(allocate_in_place_of_stacks(groups()), testing::ExitedWithCode(0), "");
+}
+
+// Of 8 MiB each, they would leave room for an allocation that the kernel ends the process for.
+void allocate_in_place_of_large_stacks(const ControlGroups& groups) {
+  fail_allocations_beyond_control_groups(16, groups);
+  std::_Exit(can_allocate(100 * mebibyte) && !can_allocate(200 * mebibyte) ? 0 : 1);
+}
+
+TEST_F(GroupTree, MakesStacksOfManyThreadsSmall) {
+  put("process", "0::/a\n");
+  put("a/memory.max", std::to_string(200 * mebibyte) + "\n");
+  put("a/memory.current", std::to_string(50 * mebibyte) + "\n");
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(allocate_in_place_of_large_stacks(groups()), testing::ExitedWithCode(0), "");
 }
 
 TEST_F(GroupTree, MakesAllocationsFailThatTheKernelWouldEndTheProcessFor) {
