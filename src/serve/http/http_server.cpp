@@ -5,20 +5,29 @@
 #include <cstdio>
 #include <utility>
 
-#include <boost/asio/ssl.hpp>
-#include <boost/beast/ssl.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/experimental/as_tuple.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core/string.hpp>
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/text/text.h"
 #include "serve/http/connection_count.h"
 #include "serve/http/http_transfer.h"
+#include "serve/http/peer.h"
 
 namespace stoker::serve {
 namespace {
 
 using tcp = net::ip::tcp;
 
+constexpr auto told = net::experimental::as_tuple(net::use_awaitable);
 constexpr auto pause_of_streams = std::chrono::milliseconds(200);
 constexpr auto beat_of_streams = std::chrono::seconds(15);
 // Reading the long history of a job keeps a thread busy. These threads serve streams alone, so that a request
@@ -150,24 +159,17 @@ class HttpServer::Inside {
   }
 
   net::awaitable<void> converse(tcp::socket socket, Visit visit) {
-    if (config_.certificate.empty()) {
-      beast::tcp_stream stream(std::move(socket));
-      co_await talk(stream, visit.address(), false);
-      beast::error_code ignored;
-      stream.socket().shutdown(tcp::socket::shutdown_both, ignored);
-      co_return;
-    }
-    beast::ssl_stream<beast::tcp_stream> stream(std::move(socket), ssl_);
-    beast::get_lowest_layer(stream).expires_after(config_.limits.header_time);
-    auto [error] = co_await stream.async_handshake(net::ssl::stream_base::server, told);
-    if (error) co_return;
-    co_await talk(stream, visit.address(), true);
-    beast::get_lowest_layer(stream).expires_after(std::chrono::seconds(2));
-    co_await stream.async_shutdown(told);
+    const bool is_encrypted = !config_.certificate.empty();
+    const std::unique_ptr<Peer> peer =
+        is_encrypted ? encrypted_peer(std::move(socket), ssl_) : plain_peer(std::move(socket));
+    peer->connection().expires_after(config_.limits.header_time);
+    if (co_await peer->open()) co_return;
+    co_await talk(*peer, visit.address(), is_encrypted);
+    peer->connection().expires_after(std::chrono::seconds(2));
+    co_await peer->close();
   }
 
   // One request after the other.
-  template <class Peer>
   net::awaitable<void> talk(Peer& peer, const std::string& address, bool is_encrypted) {
     // Bounded, because the length of a line between two chunks of a body is not.
     beast::flat_buffer buffer(config_.limits.header_bytes + 2 * piece_bytes);
@@ -176,14 +178,11 @@ class HttpServer::Inside {
       head.header_limit(config_.limits.header_bytes);
       head.body_limit(boost::none);
       if (!is_first && buffer.size() == 0) {  // a connection may rest; a request that has begun may not
-        beast::get_lowest_layer(peer).expires_after(time_to_rest());
-        auto [error, count] = co_await peer.async_read_some(buffer.prepare(4096), told);
-        if (error) co_return;
-        buffer.commit(count);
+        peer.connection().expires_after(time_to_rest());
+        if (co_await read_more(peer, buffer)) co_return;
       }
-      beast::get_lowest_layer(peer).expires_after(config_.limits.header_time);
-      auto [error, count] = co_await http::async_read_header(peer, buffer, head, told);
-      if (error) {
+      peer.connection().expires_after(config_.limits.header_time);
+      if (const beast::error_code error = co_await read_header(peer, buffer, head)) {
         if (!is_farewell(error)) co_await refuse_malformed(peer, status_of(error), error.message(), address);
         co_return;
       }
@@ -194,7 +193,7 @@ class HttpServer::Inside {
       }
       request.address = address;
       request.is_encrypted = is_encrypted;
-      request.connection = beast::get_lowest_layer(peer).socket().native_handle();
+      request.connection = peer.connection().socket().native_handle();
       const bool wants_to_keep = head.get().keep_alive();
       Reception reception;
       std::optional<Response> early;
@@ -208,7 +207,7 @@ class HttpServer::Inside {
         const bool has_body = head.chunked() || head.content_length().value_or(0) > 0;
         const bool keeps = wants_to_keep && !has_body && !early->ends_connection;
         if (!co_await send(peer, request, *early, keeps) || !keeps) {
-          co_await drain(peer);
+          co_await peer.drain();
           co_return;
         }
         continue;
@@ -218,10 +217,8 @@ class HttpServer::Inside {
         co_return;
       }
       if (beast::iequals(head.get()[http::field::expect], "100-continue")) {
-        http::response<http::empty_body> go_on(http::status::continue_, 11);
-        beast::get_lowest_layer(peer).expires_after(config_.limits.write_time);
-        auto [failed, sent] = co_await http::async_write(peer, go_on, told);
-        if (failed) co_return;
+        peer.connection().expires_after(config_.limits.write_time);
+        if (!co_await send_all(peer, "HTTP/1.1 100 Continue\r\n\r\n")) co_return;
       }
       ReceivedFile file;
       const beast::error_code problem =
@@ -266,7 +263,6 @@ class HttpServer::Inside {
     return read_target(message.target(), request);
   }
 
-  template <class Peer>
   net::awaitable<bool> send(Peer& peer, const Request& request, Response& response, bool keeps) {
     if (response.stream && request.method != "HEAD") co_return co_await send_stream(peer, request, response);
     if (!response.file.empty())
@@ -275,15 +271,9 @@ class HttpServer::Inside {
   }
 
   // A listener that has left is noticed between two pieces, so that it does not count for longer.
-  template <class Peer>
   net::awaitable<bool> send_stream(Peer& peer, const Request& request, Response& response) {
-    http::response<http::empty_body> message;
-    set_headers(message, response, false);
-    message.chunked(true);
-    http::response_serializer<http::empty_body> serializer(message);
-    beast::get_lowest_layer(peer).expires_after(config_.limits.write_time);
-    auto [error, count] = co_await http::async_write_header(peer, serializer, told);
-    if (error) co_return false;
+    peer.connection().expires_after(config_.limits.write_time);
+    if (!co_await send_head_of_stream(peer, response)) co_return false;
     net::steady_timer timer(io_);
     auto last = steady_clock::now();
     for (bool goes_on = true; goes_on && !is_stopping_ && !request.client_has_left();) {
@@ -294,9 +284,8 @@ class HttpServer::Inside {
       if (text.empty() && now - last >= beat_of_streams) text = ":\n\n";
       if (!text.empty()) {
         last = now;
-        beast::get_lowest_layer(peer).expires_after(config_.limits.write_time);
-        auto [failed, sent] = co_await net::async_write(peer, http::make_chunk(net::buffer(text)), told);
-        if (failed) co_return false;
+        peer.connection().expires_after(config_.limits.write_time);
+        if (!co_await send_chunk(peer, text)) co_return false;
         continue;
       }
       if (!goes_on) break;
@@ -304,33 +293,16 @@ class HttpServer::Inside {
       auto [cancelled] = co_await timer.async_wait(told);
       if (cancelled) break;
     }
-    co_await net::async_write(peer, http::make_chunk_last(), told);
+    co_await send_chunk(peer, "");
     co_return false;
   }
 
-  template <class Peer>
   net::awaitable<void> refuse_malformed(Peer& peer, int status, std::string why, const std::string& address) {
     Response response =
         co_await on_worker<Response>(pool_, [&] { return site_.answer_to_malformed(status, why, address); });
     const Request none;
     co_await send(peer, none, response, false);
-    co_await drain(peer);
-  }
-
-  // What is still on its way is taken for a moment: closed at once, the answer would be lost with it.
-  template <class Peer>
-  net::awaitable<void> drain(Peer& peer) {
-    constexpr std::size_t enough = 1 << 20;
-    beast::error_code ignored;
-    beast::get_lowest_layer(peer).socket().shutdown(tcp::socket::shutdown_send, ignored);
-    beast::get_lowest_layer(peer).expires_after(std::chrono::seconds(1));
-    std::array<char, 16'384> nothing{};
-    for (std::size_t taken = 0; taken < enough;) {
-      auto [error, count] =
-          co_await beast::get_lowest_layer(peer).async_read_some(net::buffer(nothing), told);
-      if (error) co_return;
-      taken += count;
-    }
+    co_await peer.drain();
   }
 
   ServerConfig config_;
