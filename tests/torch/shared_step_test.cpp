@@ -82,8 +82,12 @@ OneStep one_step(const Network& network, std::int64_t rows, int threads, bool ad
   return {dynamic_cast<SharedStep*>(step.get()) != nullptr, step->outputs().clone(), gradients.clone()};
 }
 
+double length_of(const at::Tensor& values) {
+  return at::linalg_vector_norm(values).item<double>();
+}
+
 double difference(const at::Tensor& one, const at::Tensor& other) {
-  return (at::linalg_vector_norm(at::sub(one, other)) / at::linalg_vector_norm(other)).item<double>();
+  return length_of(at::sub(one, other)) / length_of(other);
 }
 
 void expect_alike(const Network& network, std::int64_t rows, bool adds, const ModuleWay& way = {},
